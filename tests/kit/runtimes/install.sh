@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# install.sh [NAME...]: real agent runtimes and MCP servers, pinned, from npm alone, into $ACP_AGENTS (default: .cache/agents
+# of the project). What is already there in the pinned version is left as it is. No install script of a package is run.
+set -euo pipefail
+cd "$(dirname "$0")/../../.."
+agents=${ACP_AGENTS:-$PWD/.cache/agents}
+
+package() {
+    case $1 in
+        node22)     echo "node-linux-$(node -p process.arch)@22.23.5" ;; # Claude's adapter wants Node 22
+        everything) echo '@modelcontextprotocol/server-everything@2026.8.31' ;;
+        opencode)   echo 'opencode-ai@1.18.33' ;;
+        claude)     echo '@agentclientprotocol/claude-agent-acp@0.101.0' ;;
+        codex)      echo '@agentclientprotocol/codex-acp@2.6.0' ;;
+        *) echo "no runtime is called $1" >&2; return 1 ;;
+    esac
+}
+
+# A folder gets its stamp last: one without it was interrupted and is installed again.
+install() {
+    local name=$1 spec=$2 dir=$agents/$1 try
+    [[ -f $dir/stamp && $(<"$dir/stamp") == "$spec" ]] && return 0
+    echo "from npm: $spec"
+    for try in 1 2 3; do
+        rm -rf -- "$dir"
+        mkdir -p "$dir"
+        if (cd "$dir" && timeout 600 npm install --no-audit --no-fund --ignore-scripts --loglevel error --prefix . "$spec"); then
+            echo "$spec" >"$dir/stamp"
+            return 0
+        fi
+        sleep "$try"
+    done
+    echo "$spec could not be installed from npm" >&2
+    return 1
+}
+
+for name in "${@:-opencode}"; do
+    spec=$(package "$name")
+    install "$name" "$spec"
+done
