@@ -156,7 +156,9 @@ mod tests {
         let id = TaskId::new(Uuid::from_u128(0x0193_0000_0000_7000_8000_0000_0000_00ff));
         assert_eq!(id.to_string(), "tsk_019300000000700080000000000000ff");
         assert_eq!(id.to_string().parse(), Ok(id));
-        for bad in ["", "tsk_", "ses_019300000000700080000000000000ff", "tsk_019300000000700080000000000000FF"] {
+        for bad in
+            ["", "tsk_", "ses_019300000000700080000000000000ff", "tsk_019300000000700080000000000000FF"]
+        {
             assert!(bad.parse::<TaskId>().is_err(), "{bad}");
         }
     }
@@ -166,7 +168,12 @@ mod tests {
         let session = SessionId::new(Uuid::from_u128(7));
         let id = OperationId { session, number: 12 };
         assert_eq!(id.to_string().parse(), Ok(id));
-        for bad in ["op_", "op_00_1", "op_00000000000000000000000000000007_0", "op_00000000000000000000000000000007_01"] {
+        for bad in [
+            "op_",
+            "op_00_1",
+            "op_00000000000000000000000000000007_0",
+            "op_00000000000000000000000000000007_01",
+        ] {
             assert!(bad.parse::<OperationId>().is_err(), "{bad}");
         }
     }

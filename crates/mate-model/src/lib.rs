@@ -5,9 +5,20 @@
 #![forbid(unsafe_code)]
 
 pub mod ambient;
+pub mod approval;
+pub mod event;
 pub mod ids;
+pub mod moves;
+pub mod operation;
+pub mod records;
+pub mod session;
+pub mod task;
+pub mod transition;
+pub mod turn;
+pub mod words;
 
 pub use ambient::{Clock, Entropy, Micros};
 pub use ids::{
     AccountId, ConnectionId, GrantId, OperationId, ProjectId, RuntimeId, SessionId, TaskId, TokenId, TurnId,
 };
+pub use transition::{Epoch, Refusal, Transition};

@@ -1,0 +1,168 @@
+//! Events: past facts, in the past tense, in a session's journal or in the ledger.
+
+use crate::words::words;
+use crate::{Micros, SessionId, TaskId, TurnId, transition::Epoch};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+words!(/// Which log an event is in.
+Log, "a log" {
+    /// What was asked, allowed and decided.
+    Ledger = "ledger",
+    /// What one session did.
+    Journal = "journal",
+});
+
+words!(/// What happened. The word's first part names the thing, the second the fact.
+EventType, "an event type" {
+    /// A task was submitted.
+    TaskSubmitted = "task.submitted",
+    /// A member approved it.
+    TaskApproved = "task.approved",
+    /// A member rejected it, or withdrew the approval.
+    TaskRejected = "task.rejected",
+    /// A worker claimed it.
+    TaskStarted = "task.started",
+    /// A worker with a higher epoch claimed it again: no prompt had been sent.
+    TaskRestarted = "task.restarted",
+    /// A member asked it to stop.
+    TaskStopRequested = "task.stop_requested",
+    /// A member asked for SIGKILL at once, after a stop had been asked.
+    TaskKillRequested = "task.kill_requested",
+    /// It ended, completed.
+    TaskCompleted = "task.completed",
+    /// It ended, failed.
+    TaskFailed = "task.failed",
+    /// It ended, stopped, with evidence.
+    TaskStopped = "task.stopped",
+    /// It ended, with something uncertain.
+    TaskUnknown = "task.unknown",
+    /// A grant was made.
+    GrantAdded = "grant.added",
+    /// A grant was revoked.
+    GrantRevoked = "grant.revoked",
+    /// A member was added, or the role changed.
+    MemberSet = "member.set",
+    /// A member was removed.
+    MemberRemoved = "member.removed",
+    /// A project was made.
+    ProjectAdded = "project.added",
+    /// A project was archived.
+    ProjectArchived = "project.archived",
+    /// A session was made.
+    SessionAdded = "session.added",
+    /// A session was closed.
+    SessionClosed = "session.closed",
+
+    /// A worker took the session's lock.
+    WorkerStarted = "worker.started",
+    /// A worker gave the session back.
+    WorkerEnded = "worker.ended",
+    /// A dead worker's journal was classified.
+    SessionRecovered = "session.recovered",
+    /// The runtime's process was started in its container.
+    RuntimeStarted = "runtime.started",
+    /// The runtime answered its first requests: name, version, capabilities.
+    RuntimeReady = "runtime.ready",
+    /// The runtime's process ended.
+    RuntimeEnded = "runtime.ended",
+    /// The runtime's own conversation could not be loaded: it starts without its history.
+    ContextLost = "session.context_lost",
+    /// A turn was opened for a task.
+    TurnStarted = "turn.started",
+    /// The prompt's intent was committed; the prompt was sent next.
+    TurnPrompted = "turn.prompted",
+    /// The runtime's turn was over with calls in flight.
+    TurnSettling = "turn.settling",
+    /// The turn was over.
+    TurnEnded = "turn.ended",
+    /// A step of the stop ladder was taken.
+    StopStep = "stop.step",
+    /// Every process of the session was seen to be gone.
+    ContainerEmpty = "container.empty",
+    /// A call was refused.
+    OperationDenied = "operation.denied",
+    /// A call waits for a person's leave.
+    OperationAwaitingApproval = "operation.awaiting_approval",
+    /// The leave was not given in time.
+    OperationExpired = "operation.expired",
+    /// The leave is no longer of use.
+    OperationWithdrawn = "operation.withdrawn",
+    /// A call's intent was committed.
+    OperationAdmitted = "operation.admitted",
+    /// A call succeeded.
+    OperationSucceeded = "operation.succeeded",
+    /// A call failed.
+    OperationFailed = "operation.failed",
+    /// A call was proved never to have been sent.
+    OperationNotSent = "operation.not_sent",
+    /// A call may have happened.
+    OperationUnknown = "operation.unknown",
+    /// Nobody will find out what became of a call.
+    OperationAbandoned = "operation.abandoned",
+    /// The agent reported its result.
+    AgentReported = "agent.reported",
+    /// The agent said something.
+    AgentMessage = "agent.message",
+    /// The agent showed a thought.
+    AgentThought = "agent.thought",
+    /// The runtime repeated what the user had said.
+    UserMessage = "user.message",
+    /// The agent's plan.
+    AgentPlan = "agent.plan",
+    /// A tool call as the runtime shows it.
+    ToolCall = "tool.call",
+    /// News of a tool call as the runtime shows it.
+    ToolUpdate = "tool.update",
+    /// Tokens and cost, as the runtime tells them.
+    Usage = "runtime.usage",
+    /// The runtime asked for leave for a tool of its own.
+    PermissionAsked = "permission.asked",
+    /// It was answered.
+    PermissionAnswered = "permission.answered",
+    /// Something odd that somebody may want to know: a line that was no JSON, an unknown update, stderr.
+    Diagnostic = "diagnostic",
+});
+
+/// An event that is about to be written: the store gives it its number and its link in the chain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// What happened.
+    pub kind: EventType,
+    /// Whose task it is about.
+    pub task: Option<TaskId>,
+    /// In which turn.
+    pub turn: Option<TurnId>,
+    /// When.
+    pub at: Micros,
+    /// What there is to say; redacted, bounded.
+    pub data: Value,
+}
+
+/// An event as it stands in its log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Which log.
+    pub log: Log,
+    /// Its number there: from 1, without gaps.
+    pub seq: i64,
+    /// The number of the same task's previous event in this log.
+    pub prev: Option<i64>,
+    /// The session, for a journal's event.
+    pub session: Option<SessionId>,
+    /// The task it is about.
+    pub task: Option<TaskId>,
+    /// The turn it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// The epoch of the writer, for a journal's event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<Epoch>,
+    /// What happened.
+    #[serde(rename = "type")]
+    pub kind: EventType,
+    /// When.
+    pub at: Micros,
+    /// What there is to say.
+    pub data: Value,
+}
