@@ -236,6 +236,8 @@ pub struct Turn {
     pub state: TurnState,
     /// What the agent reported, if it did.
     pub report: Option<ReportStatus>,
+    /// Tool calls of the runtime's own that are at work, as it showed them last.
+    pub own_activity: i64,
     /// What proves that the container is empty, if it was ended for this turn.
     pub evidence: Option<StopEvidence>,
     /// When it was opened.
