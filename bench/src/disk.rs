@@ -1,0 +1,93 @@
+//! What the machine's disk allows, so that every other figure can be read against it.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::ensure;
+use rusqlite::{Connection, params};
+
+use crate::figures::Figures;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The file system to measure: a folder is made in it and removed.
+    #[arg(long, default_value = ".")]
+    dir: PathBuf,
+}
+
+/// The disk's own figures.
+pub(crate) struct Disk {
+    /// Appending 4 KiB and `fdatasync`.
+    pub(crate) fdatasync: Figures,
+    /// Operations of two commits each, one writer, WAL, `synchronous=FULL`.
+    pub(crate) sqlite: Figures,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    print(&measure(&args.dir)?);
+    Ok(())
+}
+
+/// Prints the figures that belong beside all others.
+pub(crate) fn print(disk: &Disk) {
+    let (sync, sqlite) = (&disk.fdatasync, &disk.sqlite);
+    println!("fdatasync, 4 KiB appended        p50 {:.3} ms   p99 {:.3} ms", sync.p50_ms, sync.p99_ms);
+    println!(
+        "SQLite {}, WAL, synchronous=FULL, two commits an operation   {:.0} op/s   p50 {:.3} ms   p99 {:.3} ms",
+        rusqlite::version(),
+        sqlite.per_second,
+        sqlite.p50_ms,
+        sqlite.p99_ms
+    );
+}
+
+pub(crate) fn measure(dir: &Path) -> anyhow::Result<Disk> {
+    let dir = tempfile::Builder::new().prefix("mate-bench").tempdir_in(dir)?;
+    Ok(Disk { fdatasync: fdatasync(dir.path(), 1000)?, sqlite: two_commits(dir.path(), 2000)? })
+}
+
+fn fdatasync(dir: &Path, times: usize) -> anyhow::Result<Figures> {
+    let mut file = std::fs::File::create(dir.join("append"))?;
+    timed(times, |_| {
+        file.write_all(&[0x5a; 4096])?;
+        file.sync_data()?;
+        Ok(())
+    })
+}
+
+/// An operation is an insert that commits (the intent) and an update that commits (the outcome).
+fn two_commits(dir: &Path, times: usize) -> anyhow::Result<Figures> {
+    let db = Connection::open(dir.join("two-commits.sqlite"))?;
+    let mode: String = db.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
+    ensure!(mode == "wal", "WAL is not to be had here: {mode}");
+    db.execute_batch(
+        "PRAGMA synchronous=FULL;
+         CREATE TABLE operations (id INTEGER PRIMARY KEY, state TEXT NOT NULL, note TEXT NOT NULL);",
+    )?;
+    let mut intent = db.prepare("INSERT INTO operations (id, state, note) VALUES (?1, 'in_flight', ?2)")?;
+    let mut outcome =
+        db.prepare("UPDATE operations SET state = 'succeeded' WHERE id = ?1 AND state = 'in_flight'")?;
+    let note = "n".repeat(300);
+    timed(times, |id| {
+        intent.execute(params![id as i64, note])?;
+        ensure!(outcome.execute(params![id as i64])? == 1, "the row is gone");
+        Ok(())
+    })
+}
+
+fn timed(times: usize, mut act: impl FnMut(usize) -> anyhow::Result<()>) -> anyhow::Result<Figures> {
+    for id in 0..times / 10 {
+        act(id)?;
+    }
+    let began = Instant::now();
+    let mut latencies: Vec<Duration> = Vec::with_capacity(times);
+    for id in 0..times {
+        let one = Instant::now();
+        act(times + id)?;
+        latencies.push(one.elapsed());
+    }
+    Ok(Figures::new(latencies, &[], began.elapsed()))
+}
