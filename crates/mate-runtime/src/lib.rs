@@ -1,1 +1,9 @@
-//! 
+//! Agent runtimes: the container their processes live in, and the protocol they speak.
+//!
+//! * [`container`]: a container of processes that dies with the session worker and leaves evidence.
+//! * [`acp`]: a runtime driven over the Agent Client Protocol; no type of the protocol leaves it.
+//! * [`presets`]: how well-known runtimes are launched.
+
+pub mod acp;
+pub mod container;
+pub mod presets;

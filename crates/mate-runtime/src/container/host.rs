@@ -1,0 +1,135 @@
+//! The worker's side of a container.
+
+use super::{Launch, Living, Process, RecordError, SignalKind, SpawnError};
+use std::{io, path::PathBuf, time::Duration};
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux::Keeper;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
+#[cfg(not(target_os = "linux"))]
+use unsupported::Keeper;
+
+use super::{ContainerRecord, EndError, Evidence};
+
+/// How long the keeper may take for one answer.
+const ANSWER: Duration = Duration::from_secs(30);
+/// How long the end of a container may take; a big process needs time to be torn down.
+const END: Duration = Duration::from_secs(20);
+
+/// What a container needs.
+#[derive(Clone, Debug)]
+pub struct ContainerSpec {
+    /// The binary that offers the hidden subcommand `keeper`.
+    pub exe: PathBuf,
+    /// The session's folder, which takes the records of the container.
+    pub folder: PathBuf,
+}
+
+/// Why there is no container.
+#[derive(Debug, thiserror::Error)]
+pub enum ContainerError {
+    /// The session's earlier container is not proved empty.
+    #[error("the session's earlier container: {0}")]
+    Earlier(#[from] Living),
+    /// The keeper cannot be started or spoken to.
+    #[error("the session's keeper cannot be started: {0}")]
+    Keeper(#[from] io::Error),
+    /// The keeper says why.
+    #[error("{0}")]
+    NotContained(String),
+    /// The keeper does not answer.
+    #[error("the session's keeper did not answer in time")]
+    Silent,
+    /// The records cannot be used.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// This system has no such means.
+    #[error("this system offers no means to contain processes; Agent Mate needs Linux for sessions")]
+    Unsupported,
+}
+
+/// A container of processes. When it is dropped, or its worker dies, everything in it ends.
+#[derive(Debug)]
+pub struct Container {
+    keeper: Keeper,
+    record: ContainerRecord,
+    folder: PathBuf,
+}
+
+impl Container {
+    /// Makes an empty container and puts it on record.
+    ///
+    /// # Errors
+    /// When an earlier container of the session may still live, or the system refuses.
+    pub async fn start(spec: &ContainerSpec) -> Result<Self, ContainerError> {
+        super::prove_empty(&spec.folder)?;
+        let (keeper, record) = Keeper::start(spec, ANSWER).await?;
+        Ok(Self { keeper, record, folder: spec.folder.clone() })
+    }
+
+    /// What is on record of it: means, process 1, namespace.
+    #[must_use]
+    pub const fn record(&self) -> &ContainerRecord {
+        &self.record
+    }
+
+    /// Starts a program in the container.
+    ///
+    /// # Errors
+    /// When the program cannot be started; the text names the cause.
+    pub async fn spawn(&self, launch: Launch) -> Result<Process, SpawnError> {
+        self.keeper.spawn(launch, ANSWER).await
+    }
+
+    /// Sends a signal to the process `id` and its process group. One that ended is left alone.
+    ///
+    /// # Errors
+    /// When the container has ended.
+    pub async fn signal(&self, id: u64, signal: SignalKind) -> Result<(), SpawnError> {
+        self.keeper.signal(id, signal).await
+    }
+
+    /// Kills every process in the container; the container itself stays.
+    ///
+    /// # Errors
+    /// When the container has ended.
+    pub async fn kill_all(&self) -> Result<(), SpawnError> {
+        self.keeper.kill_all().await
+    }
+
+    /// How many processes live in it.
+    ///
+    /// # Errors
+    /// When the container has ended.
+    pub async fn count(&self) -> Result<usize, SpawnError> {
+        self.keeper.count(ANSWER).await
+    }
+
+    /// Whether the process with this number, as seen by the worker, lives in the container.
+    #[must_use]
+    pub fn contains(&self, pid: i32) -> bool {
+        super::is_inside(&self.record.init, pid)
+    }
+
+    /// Waits until the container has ended, for whatever reason.
+    pub async fn ended(&self) {
+        self.keeper.ended().await;
+    }
+
+    /// Ends everything in the container and proves it.
+    ///
+    /// # Errors
+    /// When something still lives after 20 s and a second attempt.
+    pub async fn kill(self) -> Result<Evidence, EndError> {
+        self.keeper.close();
+        // When the keeper itself is stuck, process 1 is killed through its handle below.
+        let _ = tokio::time::timeout(END, self.keeper.ended()).await;
+        let folder = self.folder.clone();
+        tokio::task::spawn_blocking(move || super::end_container(&folder, END))
+            .await
+            .unwrap_or_else(|error| Err(EndError::Refused(io::Error::other(error))))
+    }
+}

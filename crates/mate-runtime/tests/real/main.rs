@@ -1,0 +1,48 @@
+//! Real processes in real containers. This binary is also the keeper, a worker and a runtime, so it
+//! has a harness of its own that speaks enough of the usual one for `cargo test` and nextest.
+
+mod containing;
+mod surroundings;
+
+use std::process::ExitCode;
+
+type Case = (&'static str, fn());
+
+#[macro_export]
+macro_rules! cases {
+    ($($name:ident),* $(,)?) => {
+        pub const CASES: &[$crate::Case] = &[$((stringify!($name), || $crate::surroundings::block_on($name()))),*];
+    };
+}
+
+fn main() -> ExitCode {
+    let mut args = std::env::args_os().skip(1);
+    match args.next().as_deref().and_then(|word| word.to_str()) {
+        Some("keeper") => mate_runtime::container::keeper_main(args, &surroundings::SystemClock),
+        Some("play-worker") => containing::play_worker(args),
+        _ => harness(),
+    }
+}
+
+fn harness() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let cases = containing::CASES.iter();
+    if args.iter().any(|arg| arg == "--list") {
+        if !args.iter().any(|arg| arg == "--ignored") {
+            cases.for_each(|(name, _)| println!("{name}: test"));
+        }
+        return ExitCode::SUCCESS;
+    }
+    let exact = args.iter().any(|arg| arg == "--exact");
+    let wanted = args.iter().find(|arg| !arg.starts_with('-'));
+    let mut failed = 0;
+    for (name, case) in cases {
+        if wanted.is_some_and(|w| if exact { name != w } else { !name.contains(w.as_str()) }) {
+            continue;
+        }
+        let passed = std::panic::catch_unwind(case).is_ok();
+        println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
+        failed += u32::from(!passed);
+    }
+    ExitCode::from(u8::from(failed > 0))
+}
