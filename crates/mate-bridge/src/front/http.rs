@@ -1,0 +1,233 @@
+//! Streamable HTTP for the runtime: POST for messages, GET for what nobody asked, DELETE to leave.
+
+use super::{guard::Guard, post, take};
+use crate::{
+    core::{Answer, Fault, Message, VERSIONS, message},
+    hub::{Hub, client::Client, lock},
+};
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+    routing::any,
+    serve::ListenerExt,
+};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use std::{sync::Arc, time::Duration};
+use tokio::{net::TcpListener, sync::mpsc};
+use tokio_util::sync::CancellationToken;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// Clients at once; the one that came first gives way.
+const CLIENTS: usize = 64;
+pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+pub(crate) struct Front {
+    pub(super) hub: Arc<Hub>,
+    guard: Guard,
+    entropy: Arc<dyn mate_model::Entropy>,
+    pub(super) closing: CancellationToken,
+}
+
+/// Serves until `closing`.
+pub(crate) async fn run(
+    listener: TcpListener,
+    hub: Arc<Hub>,
+    bearer: String,
+    entropy: Arc<dyn mate_model::Entropy>,
+    closing: CancellationToken,
+) {
+    let front = Arc::new(Front { hub, guard: Guard::new(bearer), entropy, closing: closing.clone() });
+    let app = Router::new().route("/mcp", any(handle)).with_state(front);
+    // Without this each answer over a stream waits for an acknowledgement, 40 ms.
+    let listener = listener.tap_io(|stream| {
+        stream.set_nodelay(true).ok();
+    });
+    let served = axum::serve(listener, app).with_graceful_shutdown(closing.cancelled_owned());
+    served.await.ok();
+}
+
+async fn handle(State(front): State<Arc<Front>>, request: Request) -> Response {
+    if let Err((status, why)) = front.guard.check(request.headers()) {
+        return refuse(status, &Fault::invalid_request(why));
+    }
+    match *request.method() {
+        Method::POST => front.post(request).await,
+        Method::GET => front.listen(request.headers()),
+        Method::DELETE => front.leave(request.headers()),
+        _ => (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, POST, DELETE")]).into_response(),
+    }
+}
+
+pub(super) fn refuse(status: StatusCode, fault: &Fault) -> Response {
+    let text = message::write_response(None, &Answer::Error(fault.clone()));
+    let mut response = (status, [(header::CONTENT_TYPE, "application/json")], text).into_response();
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, http::HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+fn bad(why: &str) -> Response {
+    refuse(StatusCode::BAD_REQUEST, &Fault::invalid_request(why))
+}
+
+impl Front {
+    async fn post(self: &Arc<Self>, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let json = parts.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
+        if !json.is_some_and(|t| t.trim().to_ascii_lowercase().starts_with("application/json")) {
+            let fault = Fault::invalid_request("the content type must be application/json");
+            return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, &fault);
+        }
+        let max = self.hub.limits.message;
+        let Ok(body) = axum::body::to_bytes(body, max).await else {
+            let fault =
+                Fault::invalid_request(&format!("the message is larger than {max} bytes or broke off"));
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, &fault);
+        };
+        let message = match Message::read(&body) {
+            Ok(message) => message,
+            Err(error) => return refuse(StatusCode::BAD_REQUEST, &error.fault()),
+        };
+        drop(body);
+        let accepts = parts.headers.get_all(header::ACCEPT).iter().filter_map(|v| v.to_str().ok());
+        let streams = accepts.into_iter().any(|a| a.contains("text/event-stream"));
+        self.dispatch(&parts.headers, message, streams).await
+    }
+
+    async fn dispatch(self: &Arc<Self>, headers: &HeaderMap, message: Message, streams: bool) -> Response {
+        if let Message::Request(request) = message {
+            if request.method == "initialize" {
+                return self.greet(request, streams).await;
+            }
+            // A probe of another era, or a ping before the handshake: answered without a session.
+            if !headers.contains_key(&SESSION) && request.method != "ping" && is_ours(&request.method) {
+                return bad("the Mcp-Session-Id header is missing: send initialize first");
+            }
+            let client = match self.client(headers) {
+                Ok(client) => client,
+                Err(_) if !headers.contains_key(&SESSION) => Client::new(String::new()),
+                Err(response) => return response,
+            };
+            return post::answer(self, &client, request, streams).await;
+        }
+        match self.client(headers) {
+            Err(response) => response,
+            Ok(client) => {
+                take(&client, message);
+                StatusCode::ACCEPTED.into_response()
+            }
+        }
+    }
+
+    async fn greet(self: &Arc<Self>, request: crate::core::Request, streams: bool) -> Response {
+        let client = Client::new(hex::encode(&self.entropy.secret()[..16]));
+        {
+            let mut clients = lock(&self.hub.clients);
+            if clients.len() >= CLIENTS {
+                clients.remove(0).hung_up();
+            }
+            clients.push(Arc::clone(&client));
+        }
+        let mut response = post::answer(self, &client, request, streams).await;
+        if let Ok(key) = client.key.parse() {
+            response.headers_mut().insert(SESSION, key);
+        }
+        response
+    }
+
+    #[expect(clippy::result_large_err, reason = "the error is the response itself, made once")]
+    fn client(&self, headers: &HeaderMap) -> Result<Arc<Client>, Response> {
+        if let Some(version) = headers.get(&VERSION)
+            && !version.to_str().is_ok_and(|v| VERSIONS.contains(&v) || v == "2025-03-26")
+        {
+            return Err(bad("the MCP-Protocol-Version header names a version that is not spoken here"));
+        }
+        let key = headers.get(&SESSION).and_then(|v| v.to_str().ok());
+        let Some(key) = key else {
+            return Err(bad("the Mcp-Session-Id header is missing: send initialize first"));
+        };
+        let found = self.hub.clients().into_iter().find(|c| c.key == key);
+        found.ok_or_else(|| {
+            refuse(
+                StatusCode::NOT_FOUND,
+                &Fault::invalid_request("there is no such session: send initialize again"),
+            )
+        })
+    }
+
+    fn listen(self: &Arc<Self>, headers: &HeaderMap) -> Response {
+        let client = match self.client(headers) {
+            Ok(client) => client,
+            Err(response) => return response,
+        };
+        let Some(inbox) = client.take_inbox() else {
+            let fault = Fault::invalid_request("this session has a stream already");
+            return refuse(StatusCode::CONFLICT, &fault);
+        };
+        let held = Inbox { client, inbox: Some(inbox) };
+        let closing = self.closing.clone();
+        let first = futures_util::stream::once(async { Ok::<_, std::convert::Infallible>(comment()) });
+        let rest = futures_util::stream::unfold((held, closing), |(mut held, closing)| async move {
+            let text = tokio::select! {
+                text = held.inbox.as_mut()?.recv() => event(&text?),
+                () = tokio::time::sleep(KEEP_ALIVE) => comment(),
+                () = closing.cancelled() => return None,
+            };
+            Some((Ok(text), (held, closing)))
+        });
+        event_stream(Body::from_stream(first.chain(rest)))
+    }
+
+    fn leave(&self, headers: &HeaderMap) -> Response {
+        match self.client(headers) {
+            Err(response) => response,
+            Ok(client) => {
+                lock(&self.hub.clients).retain(|c| !Arc::ptr_eq(c, &client));
+                client.hung_up();
+                StatusCode::NO_CONTENT.into_response()
+            }
+        }
+    }
+}
+
+/// Gives the queue back when its stream ends, so that the next stream goes on with it.
+struct Inbox {
+    client: Arc<Client>,
+    inbox: Option<mpsc::Receiver<String>>,
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        if let Some(inbox) = self.inbox.take() {
+            self.client.return_inbox(inbox);
+        }
+    }
+}
+
+fn is_ours(method: &str) -> bool {
+    ["tools/", "resources/", "prompts/", "completion/", "logging/"].iter().any(|p| method.starts_with(p))
+}
+
+pub(super) fn event(text: &str) -> Bytes {
+    let mut event = String::with_capacity(text.len() + 24);
+    event.push_str("event: message\ndata: ");
+    event.push_str(text);
+    event.push_str("\n\n");
+    event.into()
+}
+
+pub(super) fn comment() -> Bytes {
+    Bytes::from_static(b": still here\n\n")
+}
+
+pub(super) fn event_stream(body: Body) -> Response {
+    let headers =
+        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache, no-transform")];
+    (headers, body).into_response()
+}

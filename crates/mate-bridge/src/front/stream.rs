@@ -1,0 +1,119 @@
+//! Lines of JSON-RPC over any byte stream, such as the relay's socket.
+
+use super::{Served, broken, delivered, serve, take};
+use crate::{
+    core::{
+        Answer, Fault, Message,
+        lines::{Line, Lines},
+        message,
+    },
+    hub::{Hub, client::Client, lock},
+    upstream::ProgressSink,
+};
+use std::sync::Arc;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    sync::{Semaphore, mpsc},
+};
+use tokio_util::sync::CancellationToken;
+
+/// Requests of one client that are served at once.
+const AT_ONCE: usize = 256;
+
+/// A line to write, and the operation that it answers.
+type Written = (String, Option<String>);
+
+/// Serves one client until it hangs up, its stream fails, or `closing`.
+pub(crate) async fn run<S>(hub: Arc<Hub>, stream: S, closing: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Send + 'static,
+{
+    let (reader, writer) = tokio::io::split(stream);
+    let client = Client::new(format!("stream-{}", hub.next_id()));
+    lock(&hub.clients).push(Arc::clone(&client));
+    let over = closing.child_token();
+    let (out, queue) = mpsc::channel(AT_ONCE);
+    let writing = tokio::spawn(write(Arc::clone(&hub), writer, queue, Arc::clone(&client), over.clone()));
+    let mut lines = Lines::new(reader, hub.limits.message);
+    let slots = Arc::new(Semaphore::new(AT_ONCE));
+    loop {
+        let line = tokio::select! {
+            line = lines.next() => line,
+            () = over.cancelled() => break,
+        };
+        match line {
+            Ok(Line::Text(text)) if text.iter().all(u8::is_ascii_whitespace) => {}
+            Ok(Line::Text(text)) => match Message::read(&text) {
+                Ok(message) => one(&hub, &client, message, &out, &slots).await,
+                Err(error) => fault(&out, error.fault()).await,
+            },
+            Ok(Line::TooLong { .. }) => {
+                let why = format!("the message is larger than {} bytes", hub.limits.message);
+                fault(&out, Fault::invalid_request(&why)).await;
+            }
+            Ok(Line::End) | Err(_) => break,
+        }
+    }
+    over.cancel();
+    client.hung_up();
+    lock(&hub.clients).retain(|c| !Arc::ptr_eq(c, &client));
+    writing.await.ok();
+}
+
+async fn fault(out: &mpsc::Sender<Written>, fault: Fault) {
+    out.send((message::write_response(None, &Answer::Error(fault)), None)).await.ok();
+}
+
+async fn one(
+    hub: &Arc<Hub>,
+    client: &Arc<Client>,
+    message: Message,
+    out: &mpsc::Sender<Written>,
+    slots: &Arc<Semaphore>,
+) {
+    let Some(request) = take(client, message) else { return };
+    // Reading stops while too much is being served: the pipe itself pushes back. Cancels wait too, bounded by the calls.
+    let Ok(slot) = Arc::clone(slots).acquire_owned().await else { return };
+    let notes = out.clone();
+    let outlet: ProgressSink = Arc::new(move |text| notes.try_send((text, None)).is_ok());
+    let (task, gone) = serve(hub, client, request, outlet);
+    let out = out.clone();
+    drop(gone);
+    tokio::spawn(async move {
+        let Served { text, operation } = task.await.unwrap_or_else(|_| broken());
+        out.send((text, operation)).await.ok();
+        drop(slot);
+    });
+}
+
+/// Writes answers and notifications, in the order in which they come.
+async fn write<W: AsyncWrite + Unpin>(
+    hub: Arc<Hub>,
+    mut writer: W,
+    mut queue: mpsc::Receiver<Written>,
+    client: Arc<Client>,
+    over: CancellationToken,
+) {
+    let Some(mut inbox) = client.take_inbox() else { return };
+    loop {
+        let (mut text, operation) = tokio::select! {
+            biased;
+            Some(line) = queue.recv() => line,
+            Some(text) = inbox.recv() => (text, None),
+            () = over.cancelled() => break,
+        };
+        text.push('\n');
+        let wrote = tokio::select! {
+            wrote = async { writer.write_all(text.as_bytes()).await?; writer.flush().await } => wrote.is_ok(),
+            () = over.cancelled() => false,
+        };
+        if !wrote {
+            break;
+        }
+        if let Some(operation) = operation {
+            delivered(&hub, operation);
+        }
+    }
+    over.cancel();
+    writer.shutdown().await.ok();
+}

@@ -1,0 +1,149 @@
+//! The gate: whoever decides about a call and records it. The bridge only carries.
+
+use crate::upstream::Progress;
+use async_trait::async_trait;
+use mate_model::{ConnectionId, Micros};
+use serde_json::value::RawValue;
+use std::{any::Any, fmt, sync::Arc};
+use tokio_util::sync::CancellationToken;
+
+/// One `tools/call` of the runtime, before it is decided.
+#[derive(Debug)]
+pub struct Call {
+    /// The connection that offers the tool; `None` when no granted tool has the called name.
+    pub connection: Option<(ConnectionId, Arc<str>)>,
+    /// The upstream's own name of the tool (the called name when there is no connection).
+    pub tool: String,
+    /// The arguments exactly as the runtime wrote them; `{}` when it wrote none.
+    pub arguments: Box<RawValue>,
+    /// The runtime's own id of this call, where it passes one. Never to be relied on.
+    pub runtime_call_id: Option<String>,
+    /// The tool's definition as the upstream sent it (annotations, schemas); `None` for an unknown tool.
+    pub definition: Option<Arc<RawValue>>,
+    /// Triggered when nobody waits for the answer any more: the runtime cancelled or hung up.
+    pub caller_gone: CancellationToken,
+    /// Tells the waiting runtime that it is still being worked on.
+    pub progress: Progress,
+}
+
+/// What the gate decided. Only [`Admission::Send`] lets a byte go out.
+#[derive(Debug)]
+pub enum Admission {
+    /// The intent is durable and the second read agreed: send it, once.
+    Send(Ticket),
+    /// Not to be sent; the text tells the agent why, and what to do next.
+    Refuse {
+        /// Becomes a tool result with `isError`.
+        text: String,
+    },
+    /// Already answered; nothing is sent.
+    Answer {
+        /// The operation whose result this is; [`Gate::delivered`] is told of it.
+        operation: Option<String>,
+        /// The stored result, passed on as it stands.
+        result: Box<RawValue>,
+    },
+}
+
+/// The permission to send one call once, and what the gate wants to have back with its outcome.
+pub struct Ticket {
+    /// The operation's id, shown to the agent and to the upstream.
+    pub operation: String,
+    /// Sent as `_meta["agent-mate/idempotencyKey"]`; usually the operation's id.
+    pub idempotency_key: String,
+    /// W3C trace context, sent as `_meta.traceparent`.
+    pub traceparent: String,
+    /// The gate's own; comes back in [`Gate::settle`].
+    pub payload: Box<dyn Any + Send>,
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").field("operation", &self.operation).finish_non_exhaustive()
+    }
+}
+
+/// How a call that was admitted ended, as far as the bridge can prove it.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// The upstream answered with a result.
+    Answered {
+        /// The `result` member, byte for byte.
+        result: Box<RawValue>,
+        /// What the result says of itself (`isError`).
+        is_error: bool,
+    },
+    /// The upstream answered with a JSON-RPC error.
+    RpcError {
+        /// The `error` member, byte for byte.
+        error: Box<RawValue>,
+    },
+    /// It is proved that no byte of the call reached the upstream.
+    NotSent {
+        /// The proof, in words.
+        why: String,
+    },
+    /// The upstream may have received the call, and no usable answer came.
+    Unknown {
+        /// What happened, in words.
+        why: String,
+    },
+}
+
+/// An outcome with its times.
+#[derive(Debug, Clone)]
+pub struct Settled {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The JSON-RPC id of the request at the upstream.
+    pub upstream_request: u64,
+    /// When the call was handed to the upstream's transport.
+    pub started: Micros,
+    /// When its outcome was known.
+    pub ended: Micros,
+    /// Microseconds between the two on a monotonic clock.
+    pub took: i64,
+}
+
+/// Decides and records. Implemented by the session worker with the engine.
+///
+/// Every method may be called concurrently. For each [`Admission::Send`] the bridge calls
+/// [`Gate::settle`] exactly once, before the runtime sees anything of the answer.
+#[async_trait]
+pub trait Gate: Send + Sync + 'static {
+    /// May this tool be listed? (The call itself is judged by [`Gate::admit`].)
+    fn granted(&self, connection: &str, tool: &str) -> bool;
+
+    /// Is anything of this connection granted? Decides about its resources, prompts and completions.
+    fn connection_granted(&self, connection: &str) -> bool;
+
+    /// Judges a call whose tool is known and whose arguments fit its schema.
+    async fn admit(&self, call: &Call) -> Admission;
+
+    /// A call that the bridge itself refused, to be recorded as an operation.
+    async fn refused(&self, call: &Call, why: &str);
+
+    /// Records how an admitted call ended.
+    ///
+    /// # Errors
+    /// What to tell the agent when it could not be recorded. The agent then does not see the answer.
+    async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<(), String>;
+
+    /// The result of this operation was handed to the runtime's transport.
+    async fn delivered(&self, operation: &str);
+
+    /// An answer that came after the operation had been settled as unknown.
+    async fn late(&self, operation: &str, outcome: Outcome);
+
+    /// The agent reports the end of its task (`agent_mate__report`); the arguments fit the tool's schema.
+    ///
+    /// # Errors
+    /// Why the report was not taken, for the agent.
+    async fn report(&self, arguments: &RawValue) -> Result<String, String>;
+
+    /// The runtime listed the tools.
+    fn listed(&self);
+
+    /// Something worth a line in the worker's log. The text may hold an upstream's words: untrusted, bounded.
+    fn diagnostic(&self, connection: Option<&str>, text: &str);
+}

@@ -1,0 +1,235 @@
+//! An admitted call on its way: sent once, waited for within bounds, settled before it is answered.
+
+use super::{
+    Flight, Hub,
+    call::Asked,
+    catalogue::Exposed,
+    client::{Caller, Replied},
+    lock, words,
+};
+use crate::{
+    core::{Answer, Fault, Object, message::depth, raw},
+    gate::{Gate, Outcome, Settled, Ticket},
+    upstream::{End, Outgoing, Race, Reply},
+};
+use serde::Deserialize;
+use serde_json::{json, value::RawValue};
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::oneshot, task::JoinHandle};
+
+/// Sends the call and answers the runtime. Consumes the permission: there is no second time.
+pub(super) async fn dispatch(
+    hub: &Arc<Hub>,
+    caller: &Caller,
+    found: Exposed,
+    asked: Asked,
+    ticket: Ticket,
+) -> Replied {
+    let operation = ticket.operation.clone();
+    let id = hub.next_id();
+    let (started, clock) = (hub.clock.now(), hub.clock.monotonic());
+    let token = asked.token.clone();
+    let params = params(asked, &found, &ticket, id);
+    let flight = Flight {
+        conn: found.conn,
+        operation: Some(operation.clone()),
+        tool: found.tool.name.clone(),
+        client: Arc::clone(&caller.client),
+        outlet: Arc::clone(&caller.outlet),
+        token,
+    };
+    let outcome = send(hub, caller, flight, params, id).await;
+    let settled = Settled {
+        outcome: outcome.clone(),
+        upstream_request: id,
+        started,
+        ended: hub.clock.now(),
+        took: hub.clock.monotonic().saturating_sub(clock),
+    };
+    if let Err(why) = hub.gate.settle(ticket, settled).await {
+        return Replied::plain(words::error(&words::unrecorded(&operation, &why)));
+    }
+    let answer = for_runtime(hub, &operation, outcome);
+    Replied { answer, operation: Some(operation) }
+}
+
+fn for_runtime(hub: &Hub, operation: &str, outcome: Outcome) -> Answer {
+    let levels = hub.limits.depth;
+    match outcome {
+        Outcome::Answered { result, is_error } if depth(result.get()) > levels => {
+            words::error(&words::too_deep(operation, levels, is_error))
+        }
+        Outcome::RpcError { error } if depth(error.get()) > levels => {
+            words::error(&words::too_deep(operation, levels, true))
+        }
+        Outcome::Answered { result, .. } => Answer::Result(result),
+        Outcome::RpcError { error } => Answer::Error(Fault(error)),
+        Outcome::NotSent { why } => words::error(&words::not_sent(operation, &why)),
+        Outcome::Unknown { why } => words::error(&words::unknown(operation, &why)),
+    }
+}
+
+/// Removes the flight also when the task that carries it is torn down.
+struct Aloft<'a> {
+    hub: &'a Hub,
+    id: u64,
+}
+
+impl Drop for Aloft<'_> {
+    fn drop(&mut self) {
+        lock(&self.hub.flights).remove(&self.id);
+    }
+}
+
+async fn send(hub: &Arc<Hub>, caller: &Caller, flight: Flight, params: Box<RawValue>, id: u64) -> Outcome {
+    let conn = flight.conn;
+    let at = &hub.conns[conn];
+    let Ok(_slot) = Arc::clone(&at.slots).try_acquire_owned() else {
+        let why = format!("{} calls are already in flight at this connection", hub.limits.in_flight);
+        return Outcome::NotSent { why };
+    };
+    let late = flight.operation.as_deref().map(|operation| late(&hub.gate, operation));
+    lock(&hub.flights).insert(id, flight);
+    let _aloft = Aloft { hub, id };
+    let (reply, race, end) = Reply::new(late);
+    let upstream = Arc::clone(&at.upstream);
+    let sending = tokio::spawn(async move {
+        upstream.send(Outgoing { id, method: "tools/call", params, reply }).await;
+    });
+    Waiting { hub, conn, id, race }.end(caller, end, sending).await
+}
+
+/// The runtime's parameters with the upstream's tool name and our marks in `_meta`; nothing else changes.
+fn params(asked: Asked, found: &Exposed, ticket: &Ticket, id: u64) -> Box<RawValue> {
+    let Asked { mut params, mut meta, token, .. } = asked;
+    if token.is_some() {
+        meta.set("progressToken", raw(&id));
+    }
+    meta.set("agent-mate/operation", raw(&ticket.operation));
+    meta.set("agent-mate/idempotencyKey", raw(&ticket.idempotency_key));
+    if !ticket.traceparent.is_empty() {
+        meta.set("traceparent", raw(&ticket.traceparent));
+    }
+    params.set("name", raw(&found.tool.name));
+    params.set("_meta", meta.to_raw());
+    params.to_raw()
+}
+
+/// What becomes of an answer that comes after the operation was settled.
+fn late(gate: &Arc<dyn Gate>, operation: &str) -> Box<dyn FnOnce(End) + Send> {
+    let (gate, operation) = (Arc::clone(gate), operation.to_owned());
+    Box::new(move |end| {
+        let End::Answer(answer) = end else { return };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { gate.late(&operation, judge(answer)).await });
+        }
+    })
+}
+
+struct Waiting<'a> {
+    hub: &'a Arc<Hub>,
+    conn: usize,
+    id: u64,
+    race: Race,
+}
+
+impl Waiting<'_> {
+    async fn end(self, caller: &Caller, mut end: oneshot::Receiver<End>, sending: JoinHandle<()>) -> Outcome {
+        let limit = self.hub.conns[self.conn].call_timeout;
+        let deadline = tokio::time::sleep(limit);
+        tokio::pin!(deadline);
+        let mut told = false;
+        loop {
+            tokio::select! {
+                biased;
+                end = &mut end => return match end {
+                    Ok(End::Answer(answer)) => judge(answer),
+                    Ok(End::NotSent(why)) => Outcome::NotSent { why },
+                    Ok(End::Unknown(why)) => Outcome::Unknown { why },
+                    Err(_) => Outcome::Unknown { why: "the call was lost on its way".into() },
+                },
+                () = caller.cancelled.cancelled(), if !told => {
+                    told = true;
+                    if self.race.give_up() {
+                        return Outcome::NotSent { why: "it was cancelled before it was sent".into() };
+                    }
+                    // A wish, not an end: the outcome is still waited for.
+                    self.tell_upstream("the caller cancelled");
+                }
+                () = &mut deadline => {
+                    let seconds = limit.as_secs_f32();
+                    reap(sending, limit);
+                    if self.race.give_up() {
+                        return Outcome::NotSent { why: format!("the upstream was not ready within {seconds} s") };
+                    }
+                    self.tell_upstream("it took too long");
+                    return Outcome::Unknown { why: format!("no answer came within {seconds} s") };
+                }
+            }
+        }
+    }
+
+    fn tell_upstream(&self, why: &str) {
+        let upstream = Arc::clone(&self.hub.conns[self.conn].upstream);
+        let params = raw(&json!({ "requestId": self.id, "reason": why }));
+        tokio::spawn(async move { upstream.notify("notifications/cancelled", params).await });
+    }
+}
+
+/// Leaves a late answer as much time again, then lets go of it.
+fn reap(mut sending: JoinHandle<()>, limit: Duration) {
+    tokio::spawn(async move {
+        if tokio::time::timeout(limit, &mut sending).await.is_err() {
+            sending.abort();
+        }
+    });
+}
+
+/// The one member of a result that is interpreted.
+#[derive(Deserialize)]
+struct Verdict {
+    #[serde(rename = "isError", default)]
+    is_error: bool,
+}
+
+/// An answer is an answer; one that cannot be read as a tool result proves nothing.
+fn judge(answer: Answer) -> Outcome {
+    let result = match answer {
+        Answer::Error(fault) => {
+            return match Object::parse(&fault.0) {
+                Ok(_) => Outcome::RpcError { error: fault.0 },
+                Err(_) => {
+                    Outcome::Unknown { why: "the upstream answered with an error that cannot be read".into() }
+                }
+            };
+        }
+        Answer::Result(result) => result,
+    };
+    if !result.get().starts_with('{') {
+        return Outcome::Unknown { why: "the upstream answered, but not with a tool result".into() };
+    }
+    match serde_json::from_str::<Verdict>(result.get()) {
+        Ok(Verdict { is_error }) => Outcome::Answered { result, is_error },
+        Err(e) => {
+            Outcome::Unknown { why: format!("the upstream's answer cannot be read as a tool result: {e}") }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(text: &str) -> Outcome {
+        judge(Answer::Result(RawValue::from_string(text.into()).unwrap()))
+    }
+
+    #[test]
+    fn g05_only_a_readable_answer_is_an_answer() {
+        assert!(matches!(judged("{}"), Outcome::Answered { is_error: false, .. }));
+        assert!(matches!(judged(r#"{"isError":true}"#), Outcome::Answered { is_error: true, .. }));
+        for bad in ["null", "7", "[]", r#"{"isError":"yes"}"#, r#"{"isError":false,"isError":true}"#] {
+            assert!(matches!(judged(bad), Outcome::Unknown { .. }), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! An upstream's own words: answered here, passed on to the runtime, or taken as a hint to look again.
+
+use super::{Flight, Hub, lock};
+use crate::{
+    core::{Answer, Fault, Notification, Object, Request, message, raw},
+    upstream::Inbound,
+};
+use async_trait::async_trait;
+use serde_json::json;
+use std::sync::Weak;
+
+/// Longest diagnostic line that is passed on, in characters.
+const LINE: usize = 500;
+
+pub(super) struct Ear {
+    pub(super) hub: Weak<Hub>,
+    pub(super) conn: usize,
+}
+
+impl Hub {
+    /// The flight that an upstream's message most likely belongs to: the named one, else the newest of the connection.
+    fn flight(&self, conn: usize, origin: Option<u64>) -> Option<Flight> {
+        let flights = lock(&self.flights);
+        if let Some(flight) = origin.and_then(|id| flights.get(&id)) {
+            return Some(flight.clone());
+        }
+        flights.iter().filter(|(_, f)| f.conn == conn).max_by_key(|(id, _)| **id).map(|(_, f)| f.clone())
+    }
+
+    async fn elicit(&self, conn: usize, origin: Option<u64>, request: &Request) -> Answer {
+        let decline = || Answer::Result(raw(&json!({ "action": "decline" })));
+        let flight = self.flight(conn, origin);
+        let client = match &flight {
+            Some(flight) => Some(flight.client.clone()),
+            None => self.clients().into_iter().next_back(),
+        };
+        let Some(client) = client.filter(|c| c.can_elicit()) else { return decline() };
+        let id = self.next_id();
+        let answer = client.expect(id);
+        let params = request.params.clone().unwrap_or_else(|| raw(&json!({})));
+        let text = message::write_request(id, "elicitation/create", &params);
+        let sent = flight.is_some_and(|f| (f.outlet)(text.clone())) || client.tell(text);
+        if !sent {
+            client.forget(id);
+            return decline();
+        }
+        match tokio::time::timeout(self.conns[conn].call_timeout, answer).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) | Err(_) => {
+                client.forget(id);
+                Answer::Result(raw(&json!({ "action": "cancel" })))
+            }
+        }
+    }
+
+    fn roots(&self) -> Answer {
+        let roots: Vec<_> =
+            self.workspace.iter().map(|path| json!({ "uri": file_uri(path), "name": "workspace" })).collect();
+        Answer::Result(raw(&json!({ "roots": roots })))
+    }
+
+    /// Progress under the runtime's own token, to where it asked.
+    fn progress(&self, notification: &Notification) {
+        let Some(params) = notification.params.as_deref() else { return };
+        let Ok(mut params) = Object::parse(params) else { return };
+        let id = params.get("progressToken").and_then(|t| t.get().parse::<u64>().ok());
+        let flight = id.and_then(|id| lock(&self.flights).get(&id).cloned());
+        if let Some((flight, token)) = flight.and_then(|f| f.token.clone().map(|t| (f, t))) {
+            params.set("progressToken", (*token).to_owned());
+            (flight.outlet)(message::write_notification(&notification.method, Some(&params.to_raw())));
+        }
+    }
+}
+
+fn file_uri(path: &std::path::Path) -> String {
+    use std::{fmt::Write, os::unix::ffi::OsStrExt};
+    let mut uri = String::from("file://");
+    for byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            write!(uri, "%{byte:02X}").ok();
+        }
+    }
+    uri
+}
+
+#[async_trait]
+impl Inbound for Ear {
+    async fn request(&self, origin: Option<u64>, request: &Request) -> Answer {
+        let Some(hub) = self.hub.upgrade() else {
+            return Answer::Error(Fault::internal("the session is ending"));
+        };
+        match request.method.as_str() {
+            "ping" => Answer::Result(raw(&json!({}))),
+            "roots/list" => hub.roots(),
+            "elicitation/create" => hub.elicit(self.conn, origin, request).await,
+            "sampling/createMessage" => {
+                Answer::Error(Fault::invalid_request("Agent Mate gives tools no access to a model"))
+            }
+            other => Answer::Error(Fault::no_method(other)),
+        }
+    }
+
+    fn notification(&self, origin: Option<u64>, notification: Notification) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        match notification.method.as_str() {
+            "notifications/progress" => hub.progress(&notification),
+            "notifications/tools/list_changed"
+            | "notifications/resources/list_changed"
+            | "notifications/prompts/list_changed" => hub.want(self.conn, true),
+            "notifications/message"
+            | "notifications/resources/updated"
+            | "notifications/elicitation/complete" => {
+                if !hub.gate.connection_granted(&hub.conns[self.conn].name) {
+                    return;
+                }
+                let text = message::write_notification(&notification.method, notification.params.as_deref());
+                let about_a_call = notification.method == "notifications/message";
+                match hub.flight(self.conn, origin).filter(|_| about_a_call) {
+                    Some(flight) => {
+                        (flight.outlet)(text);
+                    }
+                    None => hub.broadcast(&notification.method, notification.params.as_deref()),
+                }
+            }
+            // `cancelled` of its own requests and whatever is new: nothing depends on it.
+            _ => {}
+        }
+    }
+
+    fn connected(&self) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        let known = lock(&hub.conns[self.conn].listing).offer.is_some();
+        if known {
+            hub.want(self.conn, true);
+        }
+    }
+
+    fn diagnostic(&self, text: &str) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        let text: String = text.chars().take(LINE).collect();
+        hub.gate.diagnostic(Some(&hub.conns[self.conn].name), &text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_path_becomes_a_uri_byte_by_byte() {
+        assert_eq!(super::file_uri("/a b/ü%".as_ref()), "file:///a%20b/%C3%BC%25");
+    }
+}

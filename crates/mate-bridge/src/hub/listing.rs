@@ -1,0 +1,247 @@
+//! Asking one upstream what it offers: bounded, and never in the way of another's list.
+
+use super::{Conn, Hub, lock};
+use crate::{
+    config::Limits,
+    core::{Answer, Fault, Object, raw, schema::Schema},
+    upstream::{End, Hello, Outgoing, Reply},
+};
+use serde_json::{json, value::RawValue};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+/// A tool as its upstream defined it.
+pub(crate) struct Tool {
+    pub(crate) name: String,
+    pub(crate) definition: Arc<RawValue>,
+    pub(crate) object: Object,
+    schema: OnceLock<Result<Schema, String>>,
+}
+
+impl Tool {
+    /// The compiled input schema, made at first use; the error says why it cannot be used.
+    pub(crate) fn schema(&self) -> Result<&Schema, &str> {
+        let made = self.schema.get_or_init(|| match self.object.get("inputSchema") {
+            None => Err("it has no input schema".into()),
+            Some(schema) => Schema::compile(schema),
+        });
+        made.as_ref().map_err(String::as_str)
+    }
+}
+
+/// Something else that is listed, found by one member of it.
+pub(crate) struct Item {
+    pub(crate) key: String,
+    pub(crate) object: Object,
+}
+
+/// All that one upstream offers.
+#[derive(Default)]
+pub(crate) struct Offer {
+    pub(crate) hello: Arc<Hello>,
+    pub(crate) tools: Vec<Arc<Tool>>,
+    pub(crate) resources: Vec<Item>,
+    pub(crate) templates: Vec<Item>,
+    pub(crate) prompts: Vec<Item>,
+}
+
+/// Where the listing of a connection stands.
+#[derive(Default)]
+pub(crate) struct Listing {
+    pub(crate) offer: Option<Arc<Offer>>,
+    running: bool,
+    again: bool,
+    /// Somebody already waited for it in vain; nobody waits twice.
+    overdue: bool,
+    done: bool,
+}
+
+impl Hub {
+    /// Starts listing a connection if nothing is known of it (or, with `afresh`, in any case).
+    pub(crate) fn want(self: &Arc<Self>, conn: usize, afresh: bool) {
+        {
+            let mut listing = lock(&self.conns[conn].listing);
+            if listing.running {
+                listing.again |= afresh;
+                return;
+            }
+            if listing.offer.is_some() && !afresh {
+                return;
+            }
+            listing.running = true;
+        }
+        let hub = Arc::clone(self);
+        tokio::spawn(async move { hub.list(conn).await });
+    }
+
+    async fn list(self: Arc<Self>, conn: usize) {
+        loop {
+            let offer = self.fetch(&self.conns[conn]).await;
+            if let Err(why) = &offer {
+                self.gate.diagnostic(Some(&self.conns[conn].name), &format!("it cannot be listed: {why}"));
+            }
+            let again = {
+                let mut listing = lock(&self.conns[conn].listing);
+                if let Ok(offer) = offer {
+                    listing.offer = Some(Arc::new(offer));
+                }
+                listing.done = true;
+                listing.running = std::mem::take(&mut listing.again);
+                listing.running
+            };
+            self.rebuild();
+            self.listed.send_modify(|n| *n += 1);
+            if !again {
+                return;
+            }
+        }
+    }
+
+    /// Wants every granted connection and waits until each is listed, failed, or out of time.
+    pub(crate) async fn ready(self: &Arc<Self>, wait: Duration) {
+        let mut listed = self.listed.subscribe();
+        let wanted: Vec<usize> =
+            (0..self.conns.len()).filter(|c| self.gate.connection_granted(&self.conns[*c].name)).collect();
+        for conn in &wanted {
+            self.want(*conn, false);
+        }
+        let missing = |conn: &&usize| {
+            let listing = lock(&self.conns[**conn].listing);
+            listing.running && listing.offer.is_none() && !listing.overdue && !listing.done
+        };
+        let all = async { while wanted.iter().any(|c| missing(&c)) && listed.changed().await.is_ok() {} };
+        if tokio::time::timeout(wait, all).await.is_err() {
+            for conn in wanted.iter().filter(missing) {
+                let conn = &self.conns[*conn];
+                lock(&conn.listing).overdue = true;
+                self.gate.diagnostic(Some(&conn.name), "it is slow to answer; its tools follow when it does");
+            }
+        }
+    }
+
+    async fn fetch(&self, conn: &Conn) -> Result<Offer, String> {
+        let hello = conn.upstream.hello().await?;
+        let mut offer = Offer { hello: Arc::clone(&hello), ..Offer::default() };
+        if hello.tools {
+            let (items, note) = self.pages(conn, "tools/list", "tools").await?;
+            self.note(conn, note);
+            offer.tools = self.items(conn, items, "name").map(tool).collect();
+        }
+        for (has, method, member, key, into) in [
+            (hello.resources, "resources/list", "resources", "uri", &mut offer.resources),
+            (
+                hello.resources,
+                "resources/templates/list",
+                "resourceTemplates",
+                "uriTemplate",
+                &mut offer.templates,
+            ),
+            (hello.prompts, "prompts/list", "prompts", "name", &mut offer.prompts),
+        ] {
+            if !has {
+                continue;
+            }
+            match self.pages(conn, method, member).await {
+                Ok((items, note)) => {
+                    self.note(conn, note);
+                    *into = self.items(conn, items, key).collect();
+                }
+                Err(why) => self.note(conn, Some(format!("{method} failed: {why}"))),
+            }
+        }
+        Ok(offer)
+    }
+
+    fn note(&self, conn: &Conn, note: Option<String>) {
+        if let Some(note) = note {
+            self.gate.diagnostic(Some(&conn.name), &note);
+        }
+    }
+
+    fn items<'a>(
+        &'a self,
+        conn: &'a Conn,
+        items: Vec<Box<RawValue>>,
+        key: &'static str,
+    ) -> impl Iterator<Item = Item> + 'a {
+        items.into_iter().filter_map(move |item| {
+            let object = Object::parse(&item);
+            let read = object.and_then(|object| match object.text(key) {
+                Some(key) if !key.is_empty() && key.len() <= 2048 => Ok(Item { key, object }),
+                Some(_) | None => Err(format!("its `{key}` is no usable text")),
+            });
+            read.map_err(|why| self.note(conn, Some(format!("an item of its lists is left out: {why}")))).ok()
+        })
+    }
+
+    /// All pages of one list, up to the limits; the note says if it was cut.
+    async fn pages(
+        &self,
+        conn: &Conn,
+        method: &'static str,
+        member: &str,
+    ) -> Result<(Vec<Box<RawValue>>, Option<String>), String> {
+        let Limits { items: most, items_bytes, .. } = self.limits;
+        let (mut all, mut bytes, mut cursor) = (Vec::new(), 0, None::<String>);
+        // A page may be empty, so pages are counted too.
+        for _ in 0..most {
+            let params = cursor.map_or_else(|| raw(&json!({})), |c| raw(&json!({ "cursor": c })));
+            let result = self.ask(conn, method, params).await.map_err(|f| shown(&f))?;
+            let page = Object::parse(&result)?;
+            for item in page.list(member).ok_or_else(|| format!("its answer has no list `{member}`"))? {
+                bytes += item.get().len();
+                if all.len() == most || bytes > items_bytes {
+                    return Ok((
+                        all,
+                        Some(format!(
+                            "{method}: only the first {most} items or {items_bytes} bytes are used"
+                        )),
+                    ));
+                }
+                all.push(item);
+            }
+            cursor = page.text("nextCursor");
+            if cursor.is_none() {
+                return Ok((all, None));
+            }
+        }
+        Ok((all, Some(format!("{method}: more than {most} pages; the rest is not used"))))
+    }
+
+    /// A read at an upstream: bounded, and its failure is an error like any other.
+    pub(crate) async fn ask(
+        &self,
+        conn: &Conn,
+        method: &'static str,
+        params: Box<RawValue>,
+    ) -> Result<Box<RawValue>, Fault> {
+        let (reply, race, end) = Reply::new(None);
+        let id = self.next_id();
+        let work = async {
+            conn.upstream.send(Outgoing { id, method, params, reply }).await;
+            end.await
+        };
+        let end = tokio::time::timeout(self.limits.read.max(self.limits.start), work).await;
+        race.give_up();
+        let failed =
+            |why: &str| Fault::internal(&format!("the connection {:?} did not answer: {why}", conn.name));
+        match end {
+            Ok(Ok(End::Answer(Answer::Result(result)))) => Ok(result),
+            Ok(Ok(End::Answer(Answer::Error(fault)))) => Err(fault),
+            Ok(Ok(End::NotSent(why) | End::Unknown(why))) => Err(failed(&why)),
+            Ok(Err(_)) => Err(failed("it was dropped")),
+            Err(_) => Err(failed("it took too long")),
+        }
+    }
+}
+
+fn tool(item: Item) -> Arc<Tool> {
+    let Item { key, object } = item;
+    Arc::new(Tool { name: key, definition: Arc::from(object.to_raw()), object, schema: OnceLock::new() })
+}
+
+fn shown(fault: &Fault) -> String {
+    fault.0.get().chars().take(300).collect()
+}

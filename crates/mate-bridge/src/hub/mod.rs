@@ -1,0 +1,172 @@
+//! Between the fronts and the upstreams: what is offered, who called what, and where answers go.
+
+pub(crate) mod call;
+pub(crate) mod catalogue;
+pub(crate) mod client;
+mod dispatch;
+mod inbound;
+mod listing;
+mod names;
+pub(crate) mod report;
+pub(crate) mod routes;
+mod words;
+
+use crate::{
+    BridgeError,
+    config::{ConnectionSpec, Limits, Spawner, Transport},
+    gate::Gate,
+    upstream::{HttpUpstream, ProgressSink, StdioUpstream, Upstream},
+};
+use catalogue::Catalogue;
+use client::Client;
+use listing::Listing;
+use mate_model::{Clock, ConnectionId};
+use serde_json::value::RawValue;
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::{Semaphore, watch};
+
+/// One connection of the session.
+pub(crate) struct Conn {
+    pub(crate) id: ConnectionId,
+    pub(crate) name: Arc<str>,
+    pub(crate) prefixed: bool,
+    pub(crate) call_timeout: Duration,
+    pub(crate) upstream: Arc<dyn Upstream>,
+    pub(crate) slots: Arc<Semaphore>,
+    pub(crate) listing: Mutex<Listing>,
+}
+
+/// A call or read that is in flight at an upstream, by the id that we gave it there.
+#[derive(Clone)]
+pub(crate) struct Flight {
+    pub(crate) conn: usize,
+    /// `None` for a read.
+    pub(crate) operation: Option<String>,
+    pub(crate) tool: String,
+    pub(crate) client: Arc<Client>,
+    /// Where messages about it go.
+    pub(crate) outlet: ProgressSink,
+    /// The runtime's own progress token.
+    pub(crate) token: Option<Arc<RawValue>>,
+}
+
+pub(crate) struct Hub {
+    pub(crate) gate: Arc<dyn Gate>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) limits: Limits,
+    pub(crate) workspace: Option<PathBuf>,
+    pub(crate) conns: Vec<Conn>,
+    pub(crate) catalogue: RwLock<Arc<Catalogue>>,
+    pub(crate) flights: Mutex<HashMap<u64, Flight>>,
+    pub(crate) clients: Mutex<Vec<Arc<Client>>>,
+    /// Raised whenever a listing ended, well or not.
+    pub(crate) listed: watch::Sender<u64>,
+    next: AtomicU64,
+}
+
+/// Locks; a panic elsewhere does not make the data unusable, since every change is one step.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Hub {
+    pub(crate) fn new(
+        specs: Vec<ConnectionSpec>,
+        workspace: Option<PathBuf>,
+        limits: Limits,
+        gate: Arc<dyn Gate>,
+        spawner: &Arc<dyn Spawner>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>, BridgeError> {
+        names::check_connections(&specs)?;
+        let mut wrong = None;
+        let hub = Arc::new_cyclic(|weak: &Weak<Self>| {
+            let mut conns = Vec::with_capacity(specs.len());
+            for (index, spec) in specs.into_iter().enumerate() {
+                match Conn::new(index, spec, &limits, spawner, weak) {
+                    Ok(conn) => conns.push(conn),
+                    Err(error) => wrong = Some(error),
+                }
+            }
+            Self {
+                gate,
+                clock,
+                limits,
+                workspace,
+                conns,
+                catalogue: RwLock::default(),
+                flights: Mutex::default(),
+                clients: Mutex::default(),
+                listed: watch::Sender::new(0),
+                next: AtomicU64::new(1),
+            }
+        });
+        wrong.map_or(Ok(hub), Err)
+    }
+
+    /// An id for a request to an upstream or to the runtime; never 0, never given twice.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn clients(&self) -> Vec<Arc<Client>> {
+        lock(&self.clients).clone()
+    }
+
+    /// Sends a notification to every client.
+    pub(crate) fn broadcast(&self, method: &str, params: Option<&RawValue>) {
+        let text = crate::core::message::write_notification(method, params);
+        for client in self.clients() {
+            client.tell(text.clone());
+        }
+    }
+}
+
+impl Conn {
+    fn new(
+        index: usize,
+        spec: ConnectionSpec,
+        limits: &Limits,
+        spawner: &Arc<dyn Spawner>,
+        hub: &Weak<Hub>,
+    ) -> Result<Self, BridgeError> {
+        let name: Arc<str> = spec.name.into();
+        let start = spec.start_timeout.unwrap_or(limits.start);
+        let inbound = Arc::new(inbound::Ear { hub: Weak::clone(hub), conn: index });
+        let upstream: Arc<dyn Upstream> = match spec.transport {
+            Transport::Stdio(stdio) => Arc::new(StdioUpstream::new(
+                Arc::clone(&name),
+                stdio,
+                start,
+                limits.clone(),
+                Arc::clone(spawner),
+                inbound,
+            )),
+            Transport::Http(http) => Arc::new(
+                HttpUpstream::new(&http, start, limits.clone(), inbound)
+                    .map_err(|why| BridgeError::Connection { name: name.to_string(), why })?,
+            ),
+        };
+        Ok(Self {
+            id: spec.id,
+            name,
+            prefixed: spec.prefixed,
+            call_timeout: spec.call_timeout.unwrap_or(limits.call),
+            upstream,
+            slots: Arc::new(Semaphore::new(limits.in_flight)),
+            listing: Mutex::default(),
+        })
+    }
+}

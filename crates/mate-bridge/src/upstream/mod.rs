@@ -1,0 +1,101 @@
+//! Upstream MCP servers: one trait, one implementation per transport.
+//!
+//! Transport truth is the point of this module: every request ends as answered, as proved not to
+//! have been sent, or as unknown; and nothing here ever sends a request a second time.
+
+mod http;
+mod http_answer;
+mod inbound;
+mod progress;
+mod reply;
+mod sse;
+mod stdio;
+mod stdio_link;
+
+pub(crate) use http::HttpUpstream;
+pub(crate) use inbound::Inbound;
+pub use progress::Progress;
+pub(crate) use progress::ProgressSink;
+pub(crate) use reply::{End, Race, Reply};
+pub(crate) use sse::Events as SseEvents;
+pub(crate) use stdio::StdioUpstream;
+
+use crate::core::{OLD_UPSTREAM_VERSIONS, Object, VERSIONS, raw};
+use async_trait::async_trait;
+use serde_json::{json, value::RawValue};
+use std::sync::Arc;
+
+/// A request on its way to an upstream.
+pub(crate) struct Outgoing {
+    /// Its JSON-RPC id, unique in this bridge.
+    pub(crate) id: u64,
+    pub(crate) method: &'static str,
+    pub(crate) params: Box<RawValue>,
+    /// Where its one end goes.
+    pub(crate) reply: Reply,
+}
+
+/// What an upstream said of itself in the handshake.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Hello {
+    pub(crate) version: String,
+    pub(crate) tools: bool,
+    pub(crate) resources: bool,
+    pub(crate) subscribe: bool,
+    pub(crate) prompts: bool,
+    pub(crate) completions: bool,
+    pub(crate) logging: bool,
+    pub(crate) instructions: Option<String>,
+}
+
+impl Hello {
+    /// Reads the result of `initialize`.
+    pub(crate) fn read(result: &RawValue) -> Result<Self, String> {
+        let object =
+            Object::parse(result).map_err(|e| format!("its initialize result cannot be read: {e}"))?;
+        let version = object.text("protocolVersion").unwrap_or_default();
+        if !VERSIONS.contains(&version.as_str()) && !OLD_UPSTREAM_VERSIONS.contains(&version.as_str()) {
+            let shown: String = version.chars().take(40).collect();
+            return Err(format!("it speaks protocol version {shown:?}, which Agent Mate does not"));
+        }
+        let can = object.object("capabilities").unwrap_or_default();
+        let resources = can.object("resources");
+        let subscribe =
+            resources.as_ref().and_then(|r| r.get("subscribe")).is_some_and(|v| v.get() == "true");
+        Ok(Self {
+            version,
+            tools: can.object("tools").is_some(),
+            resources: resources.is_some(),
+            subscribe,
+            prompts: can.object("prompts").is_some(),
+            completions: can.object("completions").is_some(),
+            logging: can.object("logging").is_some(),
+            instructions: object.text("instructions").map(|t| t.chars().take(4000).collect()),
+        })
+    }
+
+    /// What we say of ourselves in the handshake.
+    pub(crate) fn ours() -> Box<RawValue> {
+        raw(&json!({
+            "protocolVersion": VERSIONS[0],
+            "capabilities": { "roots": {}, "elicitation": {} },
+            "clientInfo": { "name": "agent-mate", "title": "Agent Mate", "version": env!("CARGO_PKG_VERSION") },
+        }))
+    }
+}
+
+/// One upstream over some transport and protocol era.
+#[async_trait]
+pub(crate) trait Upstream: Send + Sync {
+    /// Makes sure of a live, greeted connection.
+    async fn hello(&self) -> Result<Arc<Hello>, String>;
+
+    /// Sends one request once. Every path through here ends in `outgoing.reply`.
+    async fn send(&self, outgoing: Outgoing);
+
+    /// Sends a notification if there is a live connection; losing it is allowed.
+    async fn notify(&self, method: &'static str, params: Box<RawValue>);
+
+    /// Ends the connection; bounded.
+    async fn close(&self);
+}

@@ -1,0 +1,298 @@
+//! One running child: who writes to it, who reads from it, and what its death means.
+
+use super::{End, Hello, Inbound, Outgoing, Reply, inbound};
+use crate::{
+    config::{Child, Limits},
+    core::{
+        Message, Response,
+        lines::{Line, Lines, guess_id},
+        message,
+    },
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    sync::{Mutex as AsyncMutex, Semaphore},
+};
+use tokio_util::sync::CancellationToken;
+
+/// Requests without an answer that are remembered, given-up ones included.
+const REMEMBERED: usize = 1024;
+/// Own requests of the upstream that are worked on at once.
+const OWN_REQUESTS: usize = 16;
+/// The id of our `initialize`; no other request has it.
+const HANDSHAKE: u64 = 0;
+
+type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
+pub(crate) struct Link {
+    writer: AsyncMutex<Option<Writer>>,
+    pending: Mutex<Pending>,
+    end: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    hello: OnceLock<Arc<Hello>>,
+    dead: CancellationToken,
+    limits: Limits,
+    inbound: Arc<dyn Inbound>,
+}
+
+#[derive(Default)]
+struct Pending {
+    replies: HashMap<u64, Reply>,
+    death: Option<String>,
+}
+
+/// A link that ends its child when dropped before it is kept.
+pub(crate) struct Starting(Option<Arc<Link>>);
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(link) = self.0.take() {
+            link.end("its start was given up");
+        }
+    }
+}
+
+impl Starting {
+    /// Greets the child; only then the link is worth keeping.
+    pub(crate) async fn handshake(mut self) -> Result<Arc<Link>, String> {
+        match &self.0 {
+            Some(link) => link.handshake().await?,
+            None => return Err("it is not running".into()),
+        }
+        self.0.take().ok_or_else(|| "it is not running".into())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Link {
+    pub(crate) fn start(child: Child, limits: Limits, inbound: Arc<dyn Inbound>) -> Starting {
+        let link = Arc::new(Self {
+            writer: AsyncMutex::new(Some(child.stdin)),
+            pending: Mutex::default(),
+            end: Mutex::new(Some(child.end)),
+            hello: OnceLock::new(),
+            dead: CancellationToken::new(),
+            limits,
+            inbound,
+        });
+        tokio::spawn(Arc::clone(&link).read(child.stdout));
+        if let Some(stderr) = child.stderr {
+            tokio::spawn(Arc::clone(&link).read_stderr(stderr));
+        }
+        let watcher = Arc::clone(&link);
+        tokio::spawn(async move {
+            let how = tokio::select! {
+                how = child.exit => Some(how),
+                () = watcher.dead.cancelled() => None,
+            };
+            if let Some(how) = how {
+                // What it wrote before its end is still in the pipe: the reader gets there first.
+                tokio::time::timeout(std::time::Duration::from_secs(2), watcher.dead.cancelled()).await.ok();
+                watcher.end(&format!("its process ended ({how})"));
+            }
+        });
+        Starting(Some(link))
+    }
+
+    pub(crate) fn alive(&self) -> bool {
+        !self.dead.is_cancelled()
+    }
+
+    pub(crate) fn hello(&self) -> Option<Arc<Hello>> {
+        self.hello.get().cloned()
+    }
+
+    async fn handshake(&self) -> Result<(), String> {
+        let (reply, _race, end) = Reply::new(None);
+        let params = Hello::ours();
+        self.send(Outgoing { id: HANDSHAKE, method: "initialize", params, reply }).await;
+        let hello = match end.await {
+            Ok(End::Answer(crate::core::Answer::Result(result))) => Hello::read(&result)?,
+            Ok(End::Answer(crate::core::Answer::Error(fault))) => {
+                let shown: String = fault.0.get().chars().take(300).collect();
+                return Err(format!("it refused the handshake: {shown}"));
+            }
+            Ok(End::NotSent(why) | End::Unknown(why)) => return Err(why),
+            Err(_) => return Err("its handshake was dropped".into()),
+        };
+        self.hello.set(Arc::new(hello)).ok();
+        self.write(&message::write_notification("notifications/initialized", None), || true)
+            .await
+            .map_err(|e| format!("it closed its input in the handshake ({e})"))
+    }
+
+    /// Writes the request; its reply is remembered first, so that no answer can come too early.
+    pub(crate) async fn send(&self, outgoing: Outgoing) {
+        let Outgoing { id, method, params, reply } = outgoing;
+        let line = message::write_request(id, method, &params);
+        let refused = {
+            let mut pending = lock(&self.pending);
+            if let Some(death) = &pending.death {
+                Some((format!("the upstream is gone: {death}"), reply))
+            } else if pending.replies.len() >= REMEMBERED {
+                Some(("too many requests at this upstream have no answer yet".into(), reply))
+            } else {
+                pending.replies.insert(id, reply);
+                None
+            }
+        };
+        if let Some((why, reply)) = refused {
+            return reply.end(End::NotSent(why));
+        }
+        let begin = || lock(&self.pending).replies.get(&id).is_some_and(Reply::begin);
+        if let Err(error) = self.write(&line, begin).await
+            && let Some(reply) = lock(&self.pending).replies.remove(&id)
+        {
+            reply.end(match error {
+                WriteError::Nothing(why) => End::NotSent(why),
+                WriteError::Some(why) => End::Unknown(why),
+            });
+        }
+    }
+
+    /// Writes one line. `begin` is asked right before the first byte and may call it off.
+    pub(crate) async fn write(&self, line: &str, begin: impl Fn() -> bool) -> Result<(), WriteError> {
+        let mut guard = self.writer.lock().await;
+        let Some(mut writer) = guard.take() else {
+            return Err(WriteError::Nothing("the upstream's input is closed".into()));
+        };
+        if !begin() {
+            *guard = Some(writer);
+            return Err(WriteError::Nothing("it was called off before it was sent".into()));
+        }
+        // From here the writer is only put back after a whole line: a half-written one poisons the stream.
+        let mut bytes = Vec::with_capacity(line.len() + 1);
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.push(b'\n');
+        let mut done = 0;
+        while done < bytes.len() {
+            let wrote = tokio::select! {
+                wrote = writer.write(&bytes[done..]) => wrote,
+                () = self.dead.cancelled() => Err(std::io::ErrorKind::BrokenPipe.into()),
+            };
+            match wrote {
+                Ok(n) if n > 0 => done += n,
+                Ok(_) | Err(_) if done == 0 => {
+                    return Err(WriteError::Nothing(
+                        "the upstream had closed its input; nothing was written".into(),
+                    ));
+                }
+                Ok(_) | Err(_) => {
+                    return Err(WriteError::Some(
+                        "the upstream closed its input while the call was written".into(),
+                    ));
+                }
+            }
+        }
+        if writer.flush().await.is_err() {
+            return Err(WriteError::Some("the upstream closed its input while the call was written".into()));
+        }
+        *guard = Some(writer);
+        Ok(())
+    }
+
+    /// Ends the child and every request that waits for it.
+    pub(crate) fn end(&self, why: &str) {
+        self.dead.cancel();
+        let replies = {
+            let mut pending = lock(&self.pending);
+            pending.death.get_or_insert_with(|| why.to_owned());
+            std::mem::take(&mut pending.replies)
+        };
+        for reply in replies.into_values() {
+            // Nothing of a request goes out after this: `begin` no longer finds it.
+            reply.lost(&format!("the upstream went away before it answered: {why}"));
+        }
+        if let Some(end) = lock(&self.end).take() {
+            end();
+        }
+    }
+
+    async fn read(self: Arc<Self>, stdout: Box<dyn AsyncRead + Send + Unpin>) {
+        let mut lines = Lines::new(stdout, self.limits.message);
+        let own = Arc::new(Semaphore::new(OWN_REQUESTS));
+        let why = loop {
+            let line = tokio::select! {
+                line = lines.next() => line,
+                () = self.dead.cancelled() => break "it was ended".to_owned(),
+            };
+            match line {
+                Ok(Line::Text(text)) => self.take(&text, &own),
+                Ok(Line::TooLong { head, tail }) => self.take_oversized(&head, &tail),
+                Ok(Line::End) => break "it closed its output".to_owned(),
+                Err(error) => break format!("reading from it failed ({error})"),
+            }
+        };
+        if self.alive() {
+            self.inbound.diagnostic(&why);
+        }
+        self.end(&why);
+    }
+
+    fn take(self: &Arc<Self>, text: &[u8], own: &Arc<Semaphore>) {
+        match inbound::read(&*self.inbound, text) {
+            None => {}
+            Some(Message::Response(response)) => self.take_response(response),
+            Some(Message::Notification(notification)) => self.inbound.notification(None, notification),
+            Some(Message::Request(request)) => {
+                let Ok(permit) = Arc::clone(own).try_acquire_owned() else {
+                    return self.inbound.diagnostic("it asks too much at once; a request of it was dropped");
+                };
+                let link = Arc::clone(self);
+                tokio::spawn(async move {
+                    let text = inbound::answer(Arc::clone(&link.inbound), None, request).await;
+                    link.write(&text, || true).await.ok();
+                    drop(permit);
+                });
+            }
+        }
+    }
+
+    fn take_response(&self, response: Response) {
+        let id = response.id.as_ref().and_then(crate::core::Id::as_number);
+        let reply = id.and_then(|id| lock(&self.pending).replies.remove(&id));
+        match reply {
+            Some(reply) => reply.end(End::Answer(response.answer)),
+            None => self.inbound.diagnostic("it answered what was not asked"),
+        }
+    }
+
+    fn take_oversized(&self, head: &[u8], tail: &[u8]) {
+        let limit = self.limits.message;
+        self.inbound.diagnostic(&format!("it sent a message of more than {limit} bytes, which was dropped"));
+        let reply = guess_id(head, tail).and_then(|id| lock(&self.pending).replies.remove(&id));
+        if let Some(reply) = reply {
+            reply
+                .end(End::Unknown(format!("its answer was larger than {limit} bytes and could not be read")));
+        }
+    }
+
+    async fn read_stderr(self: Arc<Self>, stderr: Box<dyn AsyncRead + Send + Unpin>) {
+        let mut lines = Lines::new(stderr, 4096);
+        loop {
+            let text = match lines.next().await {
+                Ok(Line::Text(text)) => text,
+                Ok(Line::TooLong { head, .. }) => head,
+                Ok(Line::End) | Err(_) => return,
+            };
+            self.inbound.diagnostic(&format!("stderr: {}", String::from_utf8_lossy(&text)));
+        }
+    }
+}
+
+/// Why a line was not, or not wholly, written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WriteError {
+    /// No byte of it.
+    #[error("{0}")]
+    Nothing(String),
+    /// A part of it, or perhaps all.
+    #[error("{0}")]
+    Some(String),
+}
