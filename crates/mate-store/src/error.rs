@@ -43,7 +43,9 @@ pub enum StoreError {
     #[error("no space is left for the store ({0}); nothing was written: free some space and try again")]
     Full(String),
     /// This store can be read only.
-    #[error("the store cannot be written ({0}): check its permissions and that its file system is not read-only")]
+    #[error(
+        "the store cannot be written ({0}): check its permissions and that its file system is not read-only"
+    )]
     ReadOnly(String),
     /// The store cannot be reached, or was lost in the middle.
     #[error("the store is not available ({why}); {}", if *.maybe_committed {

@@ -8,7 +8,7 @@ pub mod bell;
 pub mod error;
 pub mod migration;
 pub mod port;
-//pub mod postgres;
+pub mod postgres;
 pub mod row;
 pub mod sqlite;
 pub mod value;

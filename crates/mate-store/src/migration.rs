@@ -77,7 +77,13 @@ impl Migration {
     /// The parameters of [`INSERT`].
     pub(crate) fn record(&self, schema: &Schema, engine: Engine) -> Vec<Value> {
         let digest = self.digest(engine);
-        vec![schema.name.into(), self.number.into(), self.name.into(), digest.into(), self.oldest_reader.into()]
+        vec![
+            schema.name.into(),
+            self.number.into(),
+            self.name.into(),
+            digest.into(),
+            self.oldest_reader.into(),
+        ]
     }
 
     /// The text for an engine.
@@ -128,7 +134,12 @@ impl Schema {
         let oldest_reader = applied.iter().map(|row| row.oldest_reader).max().unwrap_or(0);
         let known = self.known();
         if found > known && oldest_reader > known {
-            return Err(StoreError::SchemaTooNew { schema: self.name.to_owned(), found, oldest_reader, known });
+            return Err(StoreError::SchemaTooNew {
+                schema: self.name.to_owned(),
+                found,
+                oldest_reader,
+                known,
+            });
         }
         Ok(self.migrations.get(applied.len()))
     }

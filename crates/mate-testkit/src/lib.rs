@@ -1,1 +1,4 @@
-//! 
+//! What tests need: real services, thrown away afterwards.
+#![forbid(unsafe_code)]
+
+pub mod postgres;

@@ -33,10 +33,11 @@ pub(super) fn translate(error: &rusqlite::Error) -> StoreError {
 /// An error of the commit itself. When the log was written and could not be made durable, the next start
 /// may still find it whole.
 pub(super) fn translate_commit(error: &rusqlite::Error) -> StoreError {
-    match translate(error) {
-        StoreError::Unavailable { why, .. } => StoreError::Unavailable { why, maybe_committed: true },
-        other => other,
+    let mut error = translate(error);
+    if let StoreError::Unavailable { maybe_committed, .. } = &mut error {
+        *maybe_committed = true;
     }
+    error
 }
 
 const fn constraint(extended: i32) -> Option<ConstraintKind> {
@@ -44,9 +45,9 @@ const fn constraint(extended: i32) -> Option<ConstraintKind> {
         return None;
     }
     Some(match extended {
-        ffi::SQLITE_CONSTRAINT_UNIQUE
-        | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
-        | ffi::SQLITE_CONSTRAINT_ROWID => ConstraintKind::Unique,
+        ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => {
+            ConstraintKind::Unique
+        }
         ffi::SQLITE_CONSTRAINT_FOREIGNKEY => ConstraintKind::ForeignKey,
         ffi::SQLITE_CONSTRAINT_NOTNULL => ConstraintKind::NotNull,
         // CHECK, a value of the wrong type in a STRICT table, and what a trigger raises.

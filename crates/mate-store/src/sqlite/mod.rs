@@ -1,7 +1,7 @@
 //! The SQLite driver: one file, one writer thread with group commit, and reader threads.
 
-mod file;
 mod failure;
+mod file;
 mod migrate;
 mod reader;
 mod settings;

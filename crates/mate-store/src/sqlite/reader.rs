@@ -53,7 +53,9 @@ fn start_one(path: &Path, options: SqliteOptions) -> Result<mpsc::Sender<Job>, S
         while let Some(job) = queue.blocking_recv() {
             match job {
                 Job::Fetch(_, _, reply) if reply.is_closed() => {}
-                Job::Fetch(sql, params, reply) => drop(reply.send(statement::read(&connection, sql, &params))),
+                Job::Fetch(sql, params, reply) => {
+                    drop(reply.send(statement::read(&connection, sql, &params)))
+                }
                 Job::Close(reply) => {
                     drop(connection);
                     let _ = reply.send(Ok(()));

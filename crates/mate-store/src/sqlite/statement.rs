@@ -48,7 +48,12 @@ pub(super) fn read(
     Ok(answer)
 }
 
-fn column(row: &rusqlite::Row<'_>, origin: &Origin, number: usize, place: usize) -> Result<Value, StoreError> {
+fn column(
+    row: &rusqlite::Row<'_>,
+    origin: &Origin,
+    number: usize,
+    place: usize,
+) -> Result<Value, StoreError> {
     let bad = |why: &str| {
         let name = origin.columns.get(place).map_or("?", String::as_str);
         corrupt(origin.sql, format!("#{number}"), name, why.to_owned())
@@ -73,9 +78,9 @@ fn bind(prepared: &mut CachedStatement<'_>, sql: &str, params: &[Value]) -> Resu
     }
     for index in 1..=count {
         let number = prepared.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse().ok());
-        let value = number.and_then(|number: usize| params.get(number.checked_sub(1)?)).ok_or_else(|| {
-            StoreError::Misuse(format!("parameters are not $1 to ${count} in: {sql}"))
-        })?;
+        let value = number
+            .and_then(|number: usize| params.get(number.checked_sub(1)?))
+            .ok_or_else(|| StoreError::Misuse(format!("parameters are not $1 to ${count} in: {sql}")))?;
         prepared.raw_bind_parameter(index, Bound(value)).map_err(|why| translate(&why))?;
     }
     Ok(())

@@ -193,9 +193,12 @@ fn copy_log(connection: &Connection) {
         let sql = format!("PRAGMA wal_checkpoint({mode})");
         connection.query_row(&sql, [], |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))
     };
-    let copied = ask("NOOP").and_then(|(pages, copied)| {
-        if pages - copied >= PAGES_TO_COPY { ask("PASSIVE").map(drop) } else { Ok(()) }
-    });
+    let copied =
+        ask("NOOP").and_then(
+            |(pages, copied)| {
+                if pages - copied >= PAGES_TO_COPY { ask("PASSIVE").map(drop) } else { Ok(()) }
+            },
+        );
     if let Err(why) = copied {
         // The log stays and grows; the next look tries again.
         tracing::warn!(%why, "the log could not be copied into the file");

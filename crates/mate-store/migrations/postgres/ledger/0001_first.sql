@@ -1,0 +1,304 @@
+-- The ledger: what was asked, allowed and decided.
+
+CREATE TABLE meta (
+    name TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    value BIGINT NOT NULL
+);
+
+INSERT INTO meta (name, value) VALUES ('authorisation_version', 1), ('highest_time', 0);
+
+CREATE TABLE accounts (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    name TEXT COLLATE "C" NOT NULL UNIQUE,
+    admin BIGINT NOT NULL CHECK (admin IN (0, 1)),
+    disabled_at BIGINT,
+    created_at BIGINT NOT NULL
+);
+
+-- event_seq and event_head number and chain the project's events: each writer compares and sets them.
+CREATE TABLE projects (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    name TEXT COLLATE "C" NOT NULL UNIQUE,
+    workspace TEXT COLLATE "C",
+    archived_at BIGINT,
+    created_at BIGINT NOT NULL,
+    event_seq BIGINT NOT NULL CHECK (event_seq >= 0),
+    event_head BYTEA NOT NULL CHECK (length(event_head) = 32)
+);
+
+CREATE TABLE tokens (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    account TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
+    hash BYTEA NOT NULL UNIQUE CHECK (length(hash) = 32),
+    project TEXT COLLATE "C" REFERENCES projects (id),
+    role TEXT COLLATE "C" CHECK (role IN ('viewer', 'operator', 'owner')),
+    expires_at BIGINT,
+    revoked_at BIGINT,
+    created_at BIGINT NOT NULL
+);
+
+CREATE INDEX tokens_of_account ON tokens (account, id);
+
+CREATE TABLE members (
+    project TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    account TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
+    role TEXT COLLATE "C" NOT NULL CHECK (role IN ('viewer', 'operator', 'owner')),
+    added_at BIGINT NOT NULL,
+    PRIMARY KEY (project, account)
+);
+
+CREATE INDEX members_of_account ON members (account, project);
+
+CREATE TABLE runtimes (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    name TEXT COLLATE "C" NOT NULL,
+    registration TEXT COLLATE "C" NOT NULL,
+    created_at BIGINT NOT NULL,
+    removed_at BIGINT
+);
+
+CREATE UNIQUE INDEX runtimes_by_name ON runtimes (name) WHERE removed_at IS NULL;
+
+CREATE TABLE connections (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    name TEXT COLLATE "C" NOT NULL,
+    reach TEXT COLLATE "C" NOT NULL,
+    settings TEXT COLLATE "C" NOT NULL,
+    sealed BYTEA,
+    created_at BIGINT NOT NULL,
+    removed_at BIGINT
+);
+
+CREATE UNIQUE INDEX connections_by_name ON connections (name) WHERE removed_at IS NULL;
+
+CREATE TABLE grants (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    connection TEXT COLLATE "C" NOT NULL REFERENCES connections (id),
+    tools TEXT COLLATE "C" NOT NULL,
+    effect TEXT COLLATE "C" CHECK (effect IN ('read', 'idempotent', 'effect')),
+    approve TEXT COLLATE "C" NOT NULL CHECK (approve IN ('never', 'once', 'always')),
+    expires_at BIGINT,
+    max_calls BIGINT CHECK (max_calls >= 0),
+    used_calls BIGINT NOT NULL CHECK (used_calls >= 0),
+    created_by TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
+    created_at BIGINT NOT NULL,
+    revoked_at BIGINT,
+    CHECK (max_calls IS NULL OR used_calls <= max_calls)
+);
+
+CREATE INDEX grants_of_project ON grants (project, id);
+CREATE INDEX grants_in_force ON grants (project, id) WHERE revoked_at IS NULL;
+
+-- The legal moves of each machine; '' is what was there before the first row.
+CREATE TABLE session_moves (
+    from_state TEXT COLLATE "C" NOT NULL,
+    to_state TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (from_state, to_state)
+);
+
+INSERT INTO session_moves (from_state, to_state) VALUES
+    ('', 'idle'),
+    ('idle', 'hosted'),
+    ('hosted', 'hosted'),
+    ('hosted', 'idle'),
+    ('idle', 'closed');
+
+CREATE TABLE sessions (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    runtime TEXT COLLATE "C" NOT NULL REFERENCES runtimes (id),
+    workspace TEXT COLLATE "C" NOT NULL,
+    from_state TEXT COLLATE "C" NOT NULL,
+    state TEXT COLLATE "C" NOT NULL,
+    epoch BIGINT NOT NULL CHECK (epoch >= 0),
+    state_at BIGINT,
+    created_at BIGINT NOT NULL,
+    anchor_seq BIGINT NOT NULL CHECK (anchor_seq >= 0),
+    anchor_hash BYTEA CHECK (length(anchor_hash) = 32),
+    UNIQUE (project, id),
+    FOREIGN KEY (from_state, state) REFERENCES session_moves (from_state, to_state),
+    CHECK ((state IN ('hosted', 'closed')) = (state_at IS NOT NULL)),
+    CHECK (state <> 'hosted' OR epoch > 0),
+    CHECK ((anchor_seq > 0) = (anchor_hash IS NOT NULL))
+);
+
+CREATE INDEX sessions_hosted ON sessions (id) WHERE state = 'hosted';
+
+CREATE TABLE task_moves (
+    from_state TEXT COLLATE "C" NOT NULL,
+    to_state TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (from_state, to_state)
+);
+
+INSERT INTO task_moves (from_state, to_state) VALUES
+    ('', 'proposed'),
+    ('proposed', 'accepted'),
+    ('proposed', 'rejected'),
+    ('accepted', 'running'),
+    ('accepted', 'stopped'),
+    ('accepted', 'rejected'),
+    ('running', 'running'),
+    ('running', 'stop_requested'),
+    ('running', 'completed'),
+    ('running', 'failed'),
+    ('running', 'unknown'),
+    ('stop_requested', 'stop_requested'),
+    ('stop_requested', 'stopped'),
+    ('stop_requested', 'completed'),
+    ('stop_requested', 'failed'),
+    ('stop_requested', 'unknown'),
+    ('unknown', 'completed'),
+    ('unknown', 'failed'),
+    ('unknown', 'stopped');
+
+-- A column outlives its state (who approved, which turn); the checks say when it must be there.
+CREATE TABLE tasks (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project TEXT COLLATE "C" NOT NULL,
+    session TEXT COLLATE "C" NOT NULL,
+    proposer TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
+    token TEXT COLLATE "C" NOT NULL REFERENCES tokens (id),
+    instructions TEXT COLLATE "C" NOT NULL,
+    policy TEXT COLLATE "C" NOT NULL,
+    number BIGINT NOT NULL CHECK (number > 0),
+    created_at BIGINT NOT NULL,
+    from_state TEXT COLLATE "C" NOT NULL,
+    state TEXT COLLATE "C" NOT NULL,
+    approved_by TEXT COLLATE "C" REFERENCES accounts (id),
+    approved_at BIGINT,
+    turn TEXT COLLATE "C",
+    epoch BIGINT CHECK (epoch > 0),
+    started_at BIGINT,
+    stop_by TEXT COLLATE "C" REFERENCES accounts (id),
+    stop_at BIGINT,
+    stop_kill BIGINT NOT NULL CHECK (stop_kill IN (0, 1)),
+    ended_at BIGINT,
+    end_json TEXT COLLATE "C",
+    unknown_reason TEXT COLLATE "C" CHECK (unknown_reason IN ('operations', 'own_activity', 'journal_lost')),
+    rejected_by TEXT COLLATE "C" REFERENCES accounts (id),
+    reject_reason TEXT COLLATE "C",
+    UNIQUE (session, number),
+    FOREIGN KEY (project, session) REFERENCES sessions (project, id),
+    FOREIGN KEY (from_state, state) REFERENCES task_moves (from_state, to_state),
+    CHECK ((approved_by IS NULL) = (approved_at IS NULL)),
+    CHECK (state NOT IN ('accepted', 'running', 'stop_requested') OR approved_by IS NOT NULL),
+    CHECK ((turn IS NULL) = (epoch IS NULL) AND (turn IS NULL) = (started_at IS NULL)),
+    CHECK (state NOT IN ('running', 'stop_requested', 'completed', 'failed', 'unknown') OR turn IS NOT NULL),
+    CHECK (state NOT IN ('proposed', 'accepted', 'rejected') OR turn IS NULL),
+    CHECK ((stop_by IS NULL) = (stop_at IS NULL) AND (stop_kill = 0 OR stop_by IS NOT NULL)),
+    CHECK (state <> 'stop_requested' OR stop_by IS NOT NULL),
+    CHECK (state NOT IN ('proposed', 'accepted', 'rejected', 'running') OR stop_by IS NULL),
+    CHECK ((state IN ('completed', 'failed', 'stopped', 'unknown')) = (end_json IS NOT NULL)),
+    CHECK ((state IN ('completed', 'failed', 'stopped', 'unknown', 'rejected')) = (ended_at IS NOT NULL)),
+    CHECK (state <> 'unknown' OR unknown_reason IS NOT NULL),
+    CHECK ((state = 'rejected') = (rejected_by IS NOT NULL) AND (state = 'rejected') = (reject_reason IS NOT NULL))
+);
+
+CREATE INDEX tasks_of_project ON tasks (project, id);
+CREATE INDEX tasks_by_state ON tasks (project, state, id);
+CREATE INDEX tasks_accepted ON tasks (session, number) WHERE state = 'accepted';
+CREATE UNIQUE INDEX tasks_one_running ON tasks (session) WHERE state IN ('running', 'stop_requested');
+CREATE INDEX tasks_unfinished ON tasks (session) WHERE state IN ('accepted', 'running', 'stop_requested');
+
+CREATE TABLE ledger_events (
+    project TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    seq BIGINT NOT NULL CHECK (seq > 0),
+    prev BIGINT CHECK (prev < seq),
+    task TEXT COLLATE "C",
+    turn TEXT COLLATE "C",
+    type TEXT COLLATE "C" NOT NULL,
+    at BIGINT NOT NULL,
+    data TEXT COLLATE "C" NOT NULL,
+    hash BYTEA NOT NULL CHECK (length(hash) = 32),
+    PRIMARY KEY (project, seq)
+);
+
+CREATE INDEX ledger_events_of_task ON ledger_events (task, seq) WHERE task IS NOT NULL;
+
+CREATE TABLE attention (
+    task TEXT COLLATE "C" NOT NULL REFERENCES tasks (id),
+    subject TEXT COLLATE "C" NOT NULL,
+    project TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    opened_at BIGINT NOT NULL,
+    closed_at BIGINT,
+    PRIMARY KEY (task, subject)
+);
+
+CREATE INDEX attention_open ON attention (project, task, subject) WHERE closed_at IS NULL;
+
+CREATE TABLE approval_moves (
+    from_state TEXT COLLATE "C" NOT NULL,
+    to_state TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (from_state, to_state)
+);
+
+INSERT INTO approval_moves (from_state, to_state) VALUES
+    ('', 'open'),
+    ('open', 'allowed'),
+    ('open', 'denied'),
+    ('open', 'expired'),
+    ('open', 'withdrawn'),
+    ('allowed', 'expired'),
+    ('allowed', 'withdrawn'),
+    ('allowed', 'used');
+
+CREATE TABLE approvals (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    task TEXT COLLATE "C" NOT NULL REFERENCES tasks (id),
+    connection TEXT COLLATE "C" NOT NULL,
+    tool TEXT COLLATE "C" NOT NULL,
+    digest TEXT COLLATE "C" NOT NULL,
+    shape TEXT COLLATE "C" NOT NULL,
+    created_at BIGINT NOT NULL,
+    from_state TEXT COLLATE "C" NOT NULL,
+    state TEXT COLLATE "C" NOT NULL,
+    expires_at BIGINT NOT NULL,
+    decided_by TEXT COLLATE "C" REFERENCES accounts (id),
+    decided_at BIGINT,
+    reason TEXT COLLATE "C",
+    used_at BIGINT,
+    FOREIGN KEY (from_state, state) REFERENCES approval_moves (from_state, to_state),
+    CHECK ((decided_by IS NULL) = (decided_at IS NULL)),
+    CHECK (state NOT IN ('allowed', 'denied', 'used') OR decided_by IS NOT NULL),
+    CHECK (state <> 'open' OR decided_by IS NULL),
+    CHECK ((state = 'denied') = (reason IS NOT NULL)),
+    CHECK ((state = 'used') = (used_at IS NOT NULL))
+);
+
+CREATE INDEX approvals_of_project ON approvals (project, id);
+CREATE INDEX approvals_open ON approvals (project, id) WHERE state = 'open';
+
+CREATE TABLE idempotency (
+    account TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
+    route TEXT COLLATE "C" NOT NULL,
+    request_key TEXT COLLATE "C" NOT NULL,
+    body_digest BYTEA NOT NULL CHECK (length(body_digest) = 32),
+    claimed_at BIGINT NOT NULL,
+    status BIGINT,
+    body TEXT COLLATE "C",
+    PRIMARY KEY (account, route, request_key),
+    CHECK ((status IS NULL) = (body IS NULL))
+);
+
+CREATE INDEX idempotency_by_age ON idempotency (claimed_at);
+
+-- A move starts where the row stands: with the table of moves, no other move can be written.
+CREATE FUNCTION ledger_move_starts_here() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.from_state <> OLD.state THEN
+        RAISE EXCEPTION 'a move must start at the present state' USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER sessions_move BEFORE UPDATE OF from_state, state ON sessions
+    FOR EACH ROW EXECUTE FUNCTION ledger_move_starts_here();
+
+CREATE TRIGGER tasks_move BEFORE UPDATE OF from_state, state ON tasks
+    FOR EACH ROW EXECUTE FUNCTION ledger_move_starts_here();
+
+CREATE TRIGGER approvals_move BEFORE UPDATE OF from_state, state ON approvals
+    FOR EACH ROW EXECUTE FUNCTION ledger_move_starts_here();

@@ -1,0 +1,159 @@
+-- The journal: what one session did. One writer, fenced by the epoch in journal_heads.
+
+-- writes counts the scripts: after a lost answer it tells whether the last one was kept.
+CREATE TABLE journal_heads (
+    session TEXT NOT NULL PRIMARY KEY,
+    epoch INTEGER NOT NULL CHECK (epoch > 0),
+    seq INTEGER NOT NULL CHECK (seq >= 0),
+    head BLOB NOT NULL CHECK (length(head) = 32),
+    writes INTEGER NOT NULL CHECK (writes > 0),
+    runtime_session TEXT,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The legal moves of each machine; '' is what was there before the first row.
+CREATE TABLE turn_moves (
+    from_state TEXT NOT NULL,
+    to_state TEXT NOT NULL,
+    PRIMARY KEY (from_state, to_state)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO turn_moves (from_state, to_state) VALUES
+    ('', 'starting'),
+    ('starting', 'prompted'),
+    ('starting', 'ended'),
+    ('prompted', 'settling'),
+    ('prompted', 'ended'),
+    ('settling', 'ended');
+
+CREATE TABLE turns (
+    session TEXT NOT NULL REFERENCES journal_heads (session),
+    id TEXT NOT NULL,
+    number INTEGER NOT NULL CHECK (number > 0),
+    task TEXT NOT NULL,
+    from_state TEXT NOT NULL,
+    state TEXT NOT NULL,
+    prompted_at INTEGER,
+    state_at INTEGER,
+    end_json TEXT,
+    report TEXT CHECK (report IN ('done', 'blocked', 'nothing_to_do')),
+    evidence TEXT,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (session, id),
+    UNIQUE (session, number),
+    FOREIGN KEY (from_state, state) REFERENCES turn_moves (from_state, to_state),
+    CHECK ((state = 'starting') = (state_at IS NULL)),
+    CHECK ((state IN ('settling', 'ended')) = (end_json IS NOT NULL)),
+    CHECK (state <> 'starting' OR prompted_at IS NULL),
+    CHECK (state NOT IN ('prompted', 'settling') OR prompted_at IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX turns_one_active ON turns (session) WHERE state IN ('starting', 'prompted', 'settling');
+CREATE INDEX turns_of_task ON turns (session, task, number);
+
+CREATE TABLE operation_moves (
+    from_state TEXT NOT NULL,
+    to_state TEXT NOT NULL,
+    PRIMARY KEY (from_state, to_state)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO operation_moves (from_state, to_state) VALUES
+    ('requested', 'denied'),
+    ('requested', 'awaiting_approval'),
+    ('requested', 'in_flight'),
+    ('awaiting_approval', 'denied'),
+    ('awaiting_approval', 'expired'),
+    ('awaiting_approval', 'withdrawn'),
+    ('awaiting_approval', 'in_flight'),
+    ('in_flight', 'succeeded'),
+    ('in_flight', 'failed'),
+    ('in_flight', 'not_sent'),
+    ('in_flight', 'unknown'),
+    ('unknown', 'succeeded'),
+    ('unknown', 'failed'),
+    ('unknown', 'abandoned');
+
+-- call_key is a digest over connection, tool and arguments: the replay guard looks an identical call up by it.
+CREATE TABLE operations (
+    session TEXT NOT NULL,
+    number INTEGER NOT NULL CHECK (number > 0),
+    task TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    connection TEXT,
+    connection_name TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    class TEXT NOT NULL CHECK (class IN ('read', 'idempotent', 'effect')),
+    grant_id TEXT,
+    decision TEXT NOT NULL,
+    runtime_call TEXT,
+    trace TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    call_key BLOB NOT NULL CHECK (length(call_key) = 16),
+    shape TEXT NOT NULL,
+    from_state TEXT NOT NULL,
+    state TEXT NOT NULL,
+    deny_reason TEXT,
+    detail TEXT,
+    expires_at INTEGER,
+    evidence TEXT,
+    requested_at INTEGER NOT NULL,
+    admitted_at INTEGER,
+    sent_at INTEGER,
+    answered_at INTEGER,
+    recorded_at INTEGER,
+    duration_us INTEGER CHECK (duration_us >= 0),
+    result_size INTEGER CHECK (result_size >= 0),
+    result_type TEXT,
+    PRIMARY KEY (session, number),
+    FOREIGN KEY (session, turn) REFERENCES turns (session, id),
+    FOREIGN KEY (from_state, state) REFERENCES operation_moves (from_state, to_state),
+    CHECK (state <> 'requested'),
+    CHECK ((state = 'denied') = (deny_reason IS NOT NULL)),
+    CHECK (state NOT IN ('denied', 'unknown') OR detail IS NOT NULL),
+    CHECK (state <> 'awaiting_approval' OR expires_at IS NOT NULL),
+    CHECK ((state IN ('succeeded', 'failed', 'not_sent', 'abandoned')) = (evidence IS NOT NULL)),
+    CHECK ((state IN ('in_flight', 'succeeded', 'failed', 'not_sent', 'unknown', 'abandoned')) = (admitted_at IS NOT NULL)),
+    CHECK ((state IN ('awaiting_approval', 'in_flight')) = (recorded_at IS NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX operations_of_task ON operations (session, task, number);
+CREATE INDEX operations_open ON operations (session, number) WHERE state IN ('awaiting_approval', 'in_flight');
+CREATE INDEX operations_unknown ON operations (session, number) WHERE state = 'unknown';
+CREATE INDEX operations_by_call ON operations (session, call_key, number) WHERE class <> 'read';
+
+-- A result that has not reached the runtime yet, sealed; only the replay guard reads it.
+CREATE TABLE kept_results (
+    session TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (session, number),
+    FOREIGN KEY (session, number) REFERENCES operations (session, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE journal_events (
+    session TEXT NOT NULL,
+    seq INTEGER NOT NULL CHECK (seq > 0),
+    prev INTEGER CHECK (prev < seq),
+    epoch INTEGER NOT NULL CHECK (epoch > 0),
+    task TEXT,
+    turn TEXT,
+    type TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    hash BLOB NOT NULL CHECK (length(hash) = 32),
+    PRIMARY KEY (session, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX journal_events_of_task ON journal_events (session, task, seq) WHERE task IS NOT NULL;
+
+-- A move starts where the row stands: with the table of moves, no other move can be written.
+
+CREATE TRIGGER turns_move BEFORE UPDATE OF from_state, state ON turns WHEN NEW.from_state <> OLD.state
+BEGIN
+    SELECT RAISE(ABORT, 'a move must start at the present state');
+END;
+
+CREATE TRIGGER operations_move BEFORE UPDATE OF from_state, state ON operations WHEN NEW.from_state <> OLD.state
+BEGIN
+    SELECT RAISE(ABORT, 'a move must start at the present state');
+END;

@@ -1,0 +1,302 @@
+-- The ledger: what was asked, allowed and decided.
+
+CREATE TABLE meta (
+    name TEXT NOT NULL PRIMARY KEY,
+    value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO meta (name, value) VALUES ('authorisation_version', 1), ('highest_time', 0);
+
+CREATE TABLE accounts (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    admin INTEGER NOT NULL CHECK (admin IN (0, 1)),
+    disabled_at INTEGER,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- event_seq and event_head number and chain the project's events: each writer compares and sets them.
+CREATE TABLE projects (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    workspace TEXT,
+    archived_at INTEGER,
+    created_at INTEGER NOT NULL,
+    event_seq INTEGER NOT NULL CHECK (event_seq >= 0),
+    event_head BLOB NOT NULL CHECK (length(event_head) = 32)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tokens (
+    id TEXT NOT NULL PRIMARY KEY,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
+    project TEXT REFERENCES projects (id),
+    role TEXT CHECK (role IN ('viewer', 'operator', 'owner')),
+    expires_at INTEGER,
+    revoked_at INTEGER,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX tokens_of_account ON tokens (account, id);
+
+CREATE TABLE members (
+    project TEXT NOT NULL REFERENCES projects (id),
+    account TEXT NOT NULL REFERENCES accounts (id),
+    role TEXT NOT NULL CHECK (role IN ('viewer', 'operator', 'owner')),
+    added_at INTEGER NOT NULL,
+    PRIMARY KEY (project, account)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX members_of_account ON members (account, project);
+
+CREATE TABLE runtimes (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    registration TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    removed_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX runtimes_by_name ON runtimes (name) WHERE removed_at IS NULL;
+
+CREATE TABLE connections (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    reach TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    sealed BLOB,
+    created_at INTEGER NOT NULL,
+    removed_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX connections_by_name ON connections (name) WHERE removed_at IS NULL;
+
+CREATE TABLE grants (
+    id TEXT NOT NULL PRIMARY KEY,
+    project TEXT NOT NULL REFERENCES projects (id),
+    connection TEXT NOT NULL REFERENCES connections (id),
+    tools TEXT NOT NULL,
+    effect TEXT CHECK (effect IN ('read', 'idempotent', 'effect')),
+    approve TEXT NOT NULL CHECK (approve IN ('never', 'once', 'always')),
+    expires_at INTEGER,
+    max_calls INTEGER CHECK (max_calls >= 0),
+    used_calls INTEGER NOT NULL CHECK (used_calls >= 0),
+    created_by TEXT NOT NULL REFERENCES accounts (id),
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER,
+    CHECK (max_calls IS NULL OR used_calls <= max_calls)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX grants_of_project ON grants (project, id);
+CREATE INDEX grants_in_force ON grants (project, id) WHERE revoked_at IS NULL;
+
+-- The legal moves of each machine; '' is what was there before the first row.
+CREATE TABLE session_moves (
+    from_state TEXT NOT NULL,
+    to_state TEXT NOT NULL,
+    PRIMARY KEY (from_state, to_state)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO session_moves (from_state, to_state) VALUES
+    ('', 'idle'),
+    ('idle', 'hosted'),
+    ('hosted', 'hosted'),
+    ('hosted', 'idle'),
+    ('idle', 'closed');
+
+CREATE TABLE sessions (
+    id TEXT NOT NULL PRIMARY KEY,
+    project TEXT NOT NULL REFERENCES projects (id),
+    runtime TEXT NOT NULL REFERENCES runtimes (id),
+    workspace TEXT NOT NULL,
+    from_state TEXT NOT NULL,
+    state TEXT NOT NULL,
+    epoch INTEGER NOT NULL CHECK (epoch >= 0),
+    state_at INTEGER,
+    created_at INTEGER NOT NULL,
+    anchor_seq INTEGER NOT NULL CHECK (anchor_seq >= 0),
+    anchor_hash BLOB CHECK (length(anchor_hash) = 32),
+    UNIQUE (project, id),
+    FOREIGN KEY (from_state, state) REFERENCES session_moves (from_state, to_state),
+    CHECK ((state IN ('hosted', 'closed')) = (state_at IS NOT NULL)),
+    CHECK (state <> 'hosted' OR epoch > 0),
+    CHECK ((anchor_seq > 0) = (anchor_hash IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sessions_hosted ON sessions (id) WHERE state = 'hosted';
+
+CREATE TABLE task_moves (
+    from_state TEXT NOT NULL,
+    to_state TEXT NOT NULL,
+    PRIMARY KEY (from_state, to_state)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO task_moves (from_state, to_state) VALUES
+    ('', 'proposed'),
+    ('proposed', 'accepted'),
+    ('proposed', 'rejected'),
+    ('accepted', 'running'),
+    ('accepted', 'stopped'),
+    ('accepted', 'rejected'),
+    ('running', 'running'),
+    ('running', 'stop_requested'),
+    ('running', 'completed'),
+    ('running', 'failed'),
+    ('running', 'unknown'),
+    ('stop_requested', 'stop_requested'),
+    ('stop_requested', 'stopped'),
+    ('stop_requested', 'completed'),
+    ('stop_requested', 'failed'),
+    ('stop_requested', 'unknown'),
+    ('unknown', 'completed'),
+    ('unknown', 'failed'),
+    ('unknown', 'stopped');
+
+-- A column outlives its state (who approved, which turn); the checks say when it must be there.
+CREATE TABLE tasks (
+    id TEXT NOT NULL PRIMARY KEY,
+    project TEXT NOT NULL,
+    session TEXT NOT NULL,
+    proposer TEXT NOT NULL REFERENCES accounts (id),
+    token TEXT NOT NULL REFERENCES tokens (id),
+    instructions TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    number INTEGER NOT NULL CHECK (number > 0),
+    created_at INTEGER NOT NULL,
+    from_state TEXT NOT NULL,
+    state TEXT NOT NULL,
+    approved_by TEXT REFERENCES accounts (id),
+    approved_at INTEGER,
+    turn TEXT,
+    epoch INTEGER CHECK (epoch > 0),
+    started_at INTEGER,
+    stop_by TEXT REFERENCES accounts (id),
+    stop_at INTEGER,
+    stop_kill INTEGER NOT NULL CHECK (stop_kill IN (0, 1)),
+    ended_at INTEGER,
+    end_json TEXT,
+    unknown_reason TEXT CHECK (unknown_reason IN ('operations', 'own_activity', 'journal_lost')),
+    rejected_by TEXT REFERENCES accounts (id),
+    reject_reason TEXT,
+    UNIQUE (session, number),
+    FOREIGN KEY (project, session) REFERENCES sessions (project, id),
+    FOREIGN KEY (from_state, state) REFERENCES task_moves (from_state, to_state),
+    CHECK ((approved_by IS NULL) = (approved_at IS NULL)),
+    CHECK (state NOT IN ('accepted', 'running', 'stop_requested') OR approved_by IS NOT NULL),
+    CHECK ((turn IS NULL) = (epoch IS NULL) AND (turn IS NULL) = (started_at IS NULL)),
+    CHECK (state NOT IN ('running', 'stop_requested', 'completed', 'failed', 'unknown') OR turn IS NOT NULL),
+    CHECK (state NOT IN ('proposed', 'accepted', 'rejected') OR turn IS NULL),
+    CHECK ((stop_by IS NULL) = (stop_at IS NULL) AND (stop_kill = 0 OR stop_by IS NOT NULL)),
+    CHECK (state <> 'stop_requested' OR stop_by IS NOT NULL),
+    CHECK (state NOT IN ('proposed', 'accepted', 'rejected', 'running') OR stop_by IS NULL),
+    CHECK ((state IN ('completed', 'failed', 'stopped', 'unknown')) = (end_json IS NOT NULL)),
+    CHECK ((state IN ('completed', 'failed', 'stopped', 'unknown', 'rejected')) = (ended_at IS NOT NULL)),
+    CHECK (state <> 'unknown' OR unknown_reason IS NOT NULL),
+    CHECK ((state = 'rejected') = (rejected_by IS NOT NULL) AND (state = 'rejected') = (reject_reason IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX tasks_of_project ON tasks (project, id);
+CREATE INDEX tasks_by_state ON tasks (project, state, id);
+CREATE INDEX tasks_accepted ON tasks (session, number) WHERE state = 'accepted';
+CREATE UNIQUE INDEX tasks_one_running ON tasks (session) WHERE state IN ('running', 'stop_requested');
+CREATE INDEX tasks_unfinished ON tasks (session) WHERE state IN ('accepted', 'running', 'stop_requested');
+
+CREATE TABLE ledger_events (
+    project TEXT NOT NULL REFERENCES projects (id),
+    seq INTEGER NOT NULL CHECK (seq > 0),
+    prev INTEGER CHECK (prev < seq),
+    task TEXT,
+    turn TEXT,
+    type TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    hash BLOB NOT NULL CHECK (length(hash) = 32),
+    PRIMARY KEY (project, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX ledger_events_of_task ON ledger_events (task, seq) WHERE task IS NOT NULL;
+
+CREATE TABLE attention (
+    task TEXT NOT NULL REFERENCES tasks (id),
+    subject TEXT NOT NULL,
+    project TEXT NOT NULL REFERENCES projects (id),
+    opened_at INTEGER NOT NULL,
+    closed_at INTEGER,
+    PRIMARY KEY (task, subject)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX attention_open ON attention (project, task, subject) WHERE closed_at IS NULL;
+
+CREATE TABLE approval_moves (
+    from_state TEXT NOT NULL,
+    to_state TEXT NOT NULL,
+    PRIMARY KEY (from_state, to_state)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO approval_moves (from_state, to_state) VALUES
+    ('', 'open'),
+    ('open', 'allowed'),
+    ('open', 'denied'),
+    ('open', 'expired'),
+    ('open', 'withdrawn'),
+    ('allowed', 'expired'),
+    ('allowed', 'withdrawn'),
+    ('allowed', 'used');
+
+CREATE TABLE approvals (
+    id TEXT NOT NULL PRIMARY KEY,
+    project TEXT NOT NULL REFERENCES projects (id),
+    task TEXT NOT NULL REFERENCES tasks (id),
+    connection TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    shape TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    from_state TEXT NOT NULL,
+    state TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    decided_by TEXT REFERENCES accounts (id),
+    decided_at INTEGER,
+    reason TEXT,
+    used_at INTEGER,
+    FOREIGN KEY (from_state, state) REFERENCES approval_moves (from_state, to_state),
+    CHECK ((decided_by IS NULL) = (decided_at IS NULL)),
+    CHECK (state NOT IN ('allowed', 'denied', 'used') OR decided_by IS NOT NULL),
+    CHECK (state <> 'open' OR decided_by IS NULL),
+    CHECK ((state = 'denied') = (reason IS NOT NULL)),
+    CHECK ((state = 'used') = (used_at IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX approvals_of_project ON approvals (project, id);
+CREATE INDEX approvals_open ON approvals (project, id) WHERE state = 'open';
+
+CREATE TABLE idempotency (
+    account TEXT NOT NULL REFERENCES accounts (id),
+    route TEXT NOT NULL,
+    request_key TEXT NOT NULL,
+    body_digest BLOB NOT NULL CHECK (length(body_digest) = 32),
+    claimed_at INTEGER NOT NULL,
+    status INTEGER,
+    body TEXT,
+    PRIMARY KEY (account, route, request_key),
+    CHECK ((status IS NULL) = (body IS NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idempotency_by_age ON idempotency (claimed_at);
+
+-- A move starts where the row stands: with the table of moves, no other move can be written.
+
+CREATE TRIGGER sessions_move BEFORE UPDATE OF from_state, state ON sessions WHEN NEW.from_state <> OLD.state
+BEGIN
+    SELECT RAISE(ABORT, 'a move must start at the present state');
+END;
+
+CREATE TRIGGER tasks_move BEFORE UPDATE OF from_state, state ON tasks WHEN NEW.from_state <> OLD.state
+BEGIN
+    SELECT RAISE(ABORT, 'a move must start at the present state');
+END;
+
+CREATE TRIGGER approvals_move BEFORE UPDATE OF from_state, state ON approvals WHEN NEW.from_state <> OLD.state
+BEGIN
+    SELECT RAISE(ABORT, 'a move must start at the present state');
+END;

@@ -1,0 +1,127 @@
+//! Tokens: what a bearer shows, stored as a hash.
+
+use super::{Ledger, LedgerError};
+use crate::{
+    Row, Statement, StoreError, decode,
+    page::Page,
+    params::{one_more, params},
+};
+use mate_model::{
+    AccountId, Micros, TokenId,
+    records::{Account, Token},
+};
+
+const ADD: &str = "INSERT INTO tokens (id, account, hash, project, role, expires_at, revoked_at, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const BY_HASH: &str = "SELECT t.id, t.account, t.hash, t.project, t.role, t.expires_at, t.revoked_at, t.created_at,
+        a.name AS account_name, a.admin, a.disabled_at, a.created_at AS account_created_at
+    FROM tokens t JOIN accounts a ON a.id = t.account WHERE t.hash = $1";
+const LIST: &str = "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at
+    FROM tokens WHERE account = $1 AND id > $2 ORDER BY id LIMIT $3";
+const BY_ID: &str = "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at
+    FROM tokens WHERE id = $1";
+const REVOKE: &str = "UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+
+/// A token with the account that it speaks for, as they stand now. The caller judges them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Authority {
+    /// The token.
+    pub token: Token,
+    /// Its account.
+    pub account: Account,
+}
+
+impl Authority {
+    /// Whether the token is in force at `now`: not revoked, not expired, its account not disabled.
+    #[must_use]
+    pub fn holds(&self, now: Micros) -> bool {
+        self.token.revoked_at.is_none()
+            && self.account.disabled_at.is_none()
+            && self.token.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+fn decode(row: &Row) -> Result<Token, StoreError> {
+    Ok(Token {
+        id: row.parse("id")?,
+        account: row.parse("account")?,
+        hash: decode::hash(row, "hash")?,
+        project: row.opt_parse("project")?,
+        role: row.opt_parse("role")?,
+        expires_at: decode::opt_micros(row, "expires_at")?,
+        revoked_at: decode::opt_micros(row, "revoked_at")?,
+        created_at: decode::micros(row, "created_at")?,
+    })
+}
+
+fn decode_authority(row: &Row) -> Result<Authority, StoreError> {
+    let account = Account {
+        id: row.parse("account")?,
+        name: row.text("account_name")?.to_owned(),
+        admin: row.flag("admin")?,
+        disabled_at: decode::opt_micros(row, "disabled_at")?,
+        created_at: decode::micros(row, "account_created_at")?,
+    };
+    Ok(Authority { token: decode(row)?, account })
+}
+
+impl Ledger {
+    /// Adds a token.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotFound`] when its account or project does not exist, and the store's.
+    pub async fn add_token(&self, token: &Token) -> Result<(), LedgerError> {
+        let values = params![
+            token.id,
+            token.account,
+            token.hash,
+            token.project,
+            token.role,
+            token.expires_at,
+            token.revoked_at,
+            token.created_at,
+        ];
+        let added = self.authorise(vec![Statement::one(ADD, values)]).await;
+        added.map_err(|refused| refused.adding("token", "account or project"))
+    }
+
+    /// The token with this hash, and its account.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`].
+    pub async fn authority(&self, hash: [u8; 32]) -> Result<Option<Authority>, StoreError> {
+        decode::first(&self.db.fetch(BY_HASH, params![hash]).await?, decode_authority)
+    }
+
+    /// The token with this id.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`].
+    pub async fn token(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
+        decode::first(&self.db.fetch(BY_ID, params![id]).await?, decode)
+    }
+
+    /// An account's tokens by age, revoked ones too.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn tokens(
+        &self,
+        account: AccountId,
+        after: Option<TokenId>,
+        limit: u32,
+    ) -> Result<Page<Token, TokenId>, StoreError> {
+        let after = after.map_or_else(String::new, |id| id.to_string());
+        let rows = self.db.fetch(LIST, params![account, after, one_more(limit)]).await?;
+        Page::read(&rows, limit, decode, |row| row.parse("id"))
+    }
+
+    /// Revokes a token.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotFound`] when there is none in force, and the store's.
+    pub async fn revoke_token(&self, id: TokenId, at: Micros) -> Result<(), LedgerError> {
+        let revoked = self.authorise(vec![Statement::one(REVOKE, params![id, at])]).await;
+        revoked.map_err(|refused| refused.changing("token"))
+    }
+}

@@ -1,0 +1,121 @@
+//! What is explored: the kind of stores, the two operations, what may go wrong, and which rule is broken on purpose.
+
+use mate_model::words::EffectClass;
+
+/// Who can hold a session's lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stores {
+    /// The kernel holds the lock for a process until it is dead: a frozen worker keeps it.
+    Embedded,
+    /// The lock is a lease: a frozen worker loses it, and may wake as a stale writer.
+    Shared,
+}
+
+/// What one operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tool {
+    /// What its call may change.
+    pub class: EffectClass,
+    /// It needs a person's leave. At most one of the two operations may.
+    pub approval: bool,
+}
+
+/// A rule of the protocol that is broken on purpose, to see that the exploration notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Flaw {
+    /// The call is sent first and its intent is written afterwards.
+    DispatchBeforeIntent,
+    /// The ledger is not read again after the intent.
+    NoSecondRead,
+    /// The journal takes writes of any epoch.
+    NoJournalFence,
+    /// A worker's ledger writes do not name the session's epoch; only the task's own check stands.
+    NoLedgerFence,
+    /// A stop is concluded without ending the container and without evidence.
+    StopWithoutEvidence,
+    /// Recovery does not make sure that the container is empty.
+    RecoverWithoutEmptying,
+    /// Recovery sends a call again whose intent has no outcome.
+    DispatchAgain,
+    /// Recovery prompts again after a prompt's intent.
+    PromptAgain,
+    /// Recovery says that a call with an intent and no outcome was not sent.
+    LostIsNotSent,
+    /// A worker that was given leave does not mark it as used.
+    LeaveNotUsed,
+    /// A stale worker's keeper starts a container although the lease is lost.
+    KeeperWithoutDeadline,
+    /// A worker whose turn is over does not wait for the calls in flight.
+    CloseWithoutSettling,
+    /// A worker that a stale write was refused to goes on waiting for ever.
+    StaleWorkerStays,
+}
+
+/// One exploration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// Where the states live.
+    pub stores: Stores,
+    /// The two operations that the runtime may ask for.
+    pub tools: [Tool; 2],
+    /// How many crashes may come: of a worker, the container, the coordinator, or everything at once.
+    pub crashes: u8,
+    /// How often a worker may be frozen, or the coordinator be hasty.
+    pub freezes: u8,
+    /// Whether a member may revoke the authority.
+    pub revocation: bool,
+    /// What is broken on purpose.
+    pub flaw: Option<Flaw>,
+    /// States after which the exploration gives up.
+    pub limit: usize,
+}
+
+impl Config {
+    /// The usual bounds: two effects, one crash and another one during its recovery.
+    #[must_use]
+    pub const fn new(stores: Stores) -> Self {
+        let effect = Tool { class: EffectClass::Effect, approval: false };
+        Self {
+            stores,
+            tools: [effect; 2],
+            crashes: 2,
+            freezes: 1,
+            revocation: false,
+            flaw: None,
+            limit: 4_000_000,
+        }
+    }
+
+    /// The same with these operations.
+    #[must_use]
+    pub const fn with_tools(mut self, tools: [Tool; 2]) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// The same with these many crashes and freezes.
+    #[must_use]
+    pub const fn with_faults(mut self, crashes: u8, freezes: u8) -> Self {
+        self.crashes = crashes;
+        self.freezes = freezes;
+        self
+    }
+
+    /// The same with a member who may revoke the authority.
+    #[must_use]
+    pub const fn with_revocation(mut self) -> Self {
+        self.revocation = true;
+        self
+    }
+
+    /// The same with a rule broken.
+    #[must_use]
+    pub const fn with_flaw(mut self, flaw: Flaw) -> Self {
+        self.flaw = Some(flaw);
+        self
+    }
+
+    pub(super) fn has(&self, flaw: Flaw) -> bool {
+        self.flaw == Some(flaw)
+    }
+}

@@ -1,0 +1,364 @@
+//! A worker's main program: from the lock to the release, one step at a time.
+//!
+//! A step reads or writes one store, or does one thing in the world. A write that a store refuses because of the
+//! epoch ends the process.
+
+use super::{
+    config::{Flaw, Stores},
+    keys::{OperationVerb, Over, SessionKey, TaskKey, TurnKey},
+    state::{At, Breach, Container, Life, NONE, Runtime, State},
+    walk::{Walk, Who, kill_container},
+};
+use mate_model::{operation::OperationStateWord, task::TaskStateWord, turn::TurnStateWord};
+
+impl Walk {
+    pub(super) fn worker(&mut self, state: &State, slot: usize) {
+        match state.workers[slot].at {
+            At::Lock => self.lock(state, slot),
+            At::Empty => {
+                let mut next = *state;
+                if !self.config.has(Flaw::RecoverWithoutEmptying) {
+                    kill_container(&mut next);
+                    next.runtime = Runtime::Silent;
+                }
+                self.goes(next, slot, "makes sure that the container is empty", At::TakeOver);
+            }
+            At::TakeOver => self.take_over(state, slot),
+            At::Classify => self.classify(state, slot),
+            At::Claim => self.claim(state, slot),
+            At::Open => {
+                let mut next = *state;
+                if next.turn == NONE {
+                    next.turn = 0;
+                }
+                self.journals(state, next, slot, "[journal] opens the turn", At::Launch);
+            }
+            At::Launch => self.launch(state, slot),
+            At::Look => {
+                let to = if self.stop_requested(state) { At::FinishStopped } else { At::Prompt };
+                self.goes(*state, slot, "looks for a stop before the prompt", to);
+            }
+            At::Prompt => {
+                let mut next = *state;
+                let moved = self.move_turn(&mut next, TurnKey::Prompt);
+                let to = if moved { At::Send } else { At::Quit };
+                self.journals(state, next, slot, "[journal] commits the prompt's intent", to);
+            }
+            At::Send => self.send_prompt(state, slot),
+            At::Work => self.work(state, slot),
+            At::Stop => self.stop(state, slot),
+            At::Finish => self.finish(state, slot),
+            At::FinishNotStarted => self.finish_as(state, slot, Over::NotStarted),
+            At::FinishStopped => self.finish_as(state, slot, Over::StoppedFirst),
+            At::Settle => self.close(state, slot),
+            At::End => self.end(state, slot),
+            At::Evidence => {
+                let next = State { evidence: true, ..*state };
+                self.journals(state, next, slot, "[journal] writes that the container is empty", At::Read);
+            }
+            At::Read => self.read(state, slot),
+            At::Conclude => self.conclude(state, slot),
+            At::Quit => {
+                let mut next = *state;
+                if self.own_container(state, slot) {
+                    kill_container(&mut next);
+                }
+                self.goes(next, slot, "ends what it started", At::Release);
+            }
+            At::Release => self.release(state, slot),
+        }
+    }
+
+    pub(super) fn goes(&mut self, mut next: State, slot: usize, what: &'static str, to: At) {
+        let who = Who::Worker(next.workers[slot].epoch);
+        next.workers[slot].at = to;
+        self.step(who, what, next);
+    }
+
+    /// The worker writes to the journal and goes on; refused as stale, it ends.
+    pub(super) fn journals(&mut self, state: &State, mut next: State, slot: usize, what: &'static str, to: At) {
+        if self.journal_takes(&mut next, slot) {
+            self.goes(next, slot, what, to);
+        } else {
+            self.is_stale(state, slot);
+        }
+    }
+
+    /// A store refused the worker's write: nothing of it is done, and the process ends.
+    pub(super) fn is_stale(&mut self, state: &State, slot: usize) {
+        if self.config.has(Flaw::StaleWorkerStays) {
+            return;
+        }
+        let mut ended = *state;
+        let who = Who::Worker(ended.workers[slot].epoch);
+        self.leave(&mut ended, slot);
+        self.step(who, "is refused as stale, and ends", ended);
+    }
+
+    fn own_container(&self, state: &State, slot: usize) -> bool {
+        matches!(state.container, Container::Of(owner) if usize::from(owner) == slot)
+    }
+
+    fn lock(&mut self, state: &State, slot: usize) {
+        let mut next = *state;
+        let who = Who::Worker(next.workers[slot].epoch);
+        let current = self.session(state) == (state.workers[slot].epoch, true);
+        if self.lock_is_held(state) || !current {
+            self.leave(&mut next, slot);
+            self.step(who, "finds the session taken, and ends", next);
+            return;
+        }
+        for other in &mut next.workers {
+            if other.holds && other.life == Life::Frozen && self.config.stores == Stores::Embedded {
+                next.breach = Breach::StaleWhileHeld;
+            }
+            other.holds = false;
+        }
+        next.workers[slot].holds = true;
+        self.goes(next, slot, "takes the lock", At::Empty);
+    }
+
+    fn take_over(&mut self, state: &State, slot: usize) {
+        let mut next = *state;
+        if state.head >= state.workers[slot].epoch {
+            self.is_stale(state, slot);
+            return;
+        }
+        next.head = state.workers[slot].epoch;
+        self.note_cut(&mut next);
+        self.goes(next, slot, "[journal] takes the journal over", At::Classify);
+    }
+
+    fn classify(&mut self, state: &State, slot: usize) {
+        for call in 0..2 {
+            let mut next = *state;
+            let (verb, what) = match self.operation(state, call) {
+                OperationStateWord::InFlight if self.config.has(Flaw::DispatchAgain) => {
+                    super::walk::send(&mut next, call);
+                    (OperationVerb::Lost, "sends the call again")
+                }
+                OperationStateWord::InFlight if self.config.has(Flaw::LostIsNotSent) => {
+                    (OperationVerb::NotSent, "[journal] classifies the call as not sent")
+                }
+                OperationStateWord::InFlight => {
+                    (OperationVerb::Lost, "[journal] classifies the call as lost")
+                }
+                OperationStateWord::AwaitingApproval => {
+                    (OperationVerb::Withdraw, "[journal] withdraws the wait for leave")
+                }
+                OperationStateWord::Requested
+                | OperationStateWord::Denied
+                | OperationStateWord::Expired
+                | OperationStateWord::Withdrawn
+                | OperationStateWord::Succeeded
+                | OperationStateWord::Failed
+                | OperationStateWord::NotSent
+                | OperationStateWord::Unknown
+                | OperationStateWord::Abandoned => continue,
+            };
+            self.move_operation(&mut next, call, verb);
+            self.journals(state, next, slot, what, At::Classify);
+            return;
+        }
+        match self.turn(state) {
+            Some(TurnStateWord::Prompted) if self.config.has(Flaw::PromptAgain) => {
+                let mut next = *state;
+                next.container = Container::Of(u8::from(slot == 1));
+                self.goes(next, slot, "starts the runtime to prompt again", At::Send);
+            }
+            Some(TurnStateWord::Prompted) => {
+                for over in [Over::Lost, Over::LostAtOwnWork] {
+                    self.finish_with(state, slot, over, "[journal] classifies the turn as lost");
+                }
+            }
+            Some(TurnStateWord::Settling) => self.close(state, slot),
+            Some(TurnStateWord::Ended) => self.goes(*state, slot, "finds the turn ended", At::End),
+            None | Some(TurnStateWord::Starting) => {
+                let to = match self.task(state) {
+                    TaskStateWord::Accepted | TaskStateWord::Running | TaskStateWord::StopRequested => {
+                        At::Claim
+                    }
+                    TaskStateWord::Proposed
+                    | TaskStateWord::Completed
+                    | TaskStateWord::Failed
+                    | TaskStateWord::Stopped
+                    | TaskStateWord::Rejected
+                    | TaskStateWord::Unknown => At::Quit,
+                };
+                self.goes(*state, slot, "finds no prompt's intent", to);
+            }
+        }
+    }
+
+    fn claim(&mut self, state: &State, slot: usize) {
+        let mut next = *state;
+        if !self.ledger_takes(&mut next, slot) {
+            self.is_stale(state, slot);
+            return;
+        }
+        let claimed = self.move_task(&mut next, TaskKey::Claim { epoch: state.workers[slot].epoch });
+        let to = if claimed { At::Open } else { At::Quit };
+        self.goes(next, slot, "[ledger] claims the task", to);
+    }
+
+    fn launch(&mut self, state: &State, slot: usize) {
+        if self.stop_requested(state) {
+            self.goes(*state, slot, "looks for a stop before the launch", At::FinishStopped);
+            return;
+        }
+        self.goes(*state, slot, "cannot launch the runtime", At::FinishNotStarted);
+        if state.workers[slot].holds || self.config.has(Flaw::KeeperWithoutDeadline) {
+            let mut next = *state;
+            next.container = Container::Of(u8::from(slot == 1));
+            self.goes(next, slot, "launches the runtime in its container", At::Look);
+        }
+    }
+
+    fn send_prompt(&mut self, state: &State, slot: usize) {
+        let mut next = *state;
+        if self.own_container(state, slot) {
+            next.prompts = (next.prompts + 1).min(2);
+            next.runtime = Runtime::Prompted;
+            if !matches!(self.turn(state), Some(TurnStateWord::Prompted)) {
+                next.breach = Breach::PromptedWithoutIntent;
+            }
+        }
+        self.goes(next, slot, "sends the prompt", At::Work);
+    }
+
+    fn work(&mut self, state: &State, slot: usize) {
+        if matches!(state.runtime, Runtime::SaysEnd | Runtime::SaysCancelled) {
+            self.goes(*state, slot, "hears that the turn is over", At::Finish);
+        } else if !self.own_container(state, slot) {
+            self.goes(*state, slot, "sees that the runtime is gone", At::Finish);
+        }
+        if self.stop_requested(state) {
+            self.goes(*state, slot, "sees the stop request, and cancels", At::Stop);
+        }
+    }
+
+    fn stop(&mut self, state: &State, slot: usize) {
+        if matches!(state.runtime, Runtime::SaysEnd | Runtime::SaysCancelled) {
+            self.goes(*state, slot, "hears the answer to the cancel", At::Finish);
+        }
+        let mut next = *state;
+        if self.own_container(state, slot) {
+            kill_container(&mut next);
+        }
+        self.goes(next, slot, "kills the container", At::Finish);
+    }
+
+    fn finish(&mut self, state: &State, slot: usize) {
+        for call in 0..2 {
+            if self.operation(state, call) == OperationStateWord::AwaitingApproval {
+                let mut next = *state;
+                self.move_operation(&mut next, call, OperationVerb::Withdraw);
+                self.journals(state, next, slot, "[journal] withdraws the wait for leave", At::Finish);
+                return;
+            }
+        }
+        let what = "[journal] writes how the turn was over";
+        match state.runtime {
+            Runtime::SaysEnd => self.finish_with(state, slot, Over::EndTurn, what),
+            Runtime::SaysCancelled => self.finish_with(state, slot, Over::Cancelled, what),
+            Runtime::Silent | Runtime::Prompted => {
+                self.finish_with(state, slot, Over::Lost, what);
+                self.finish_with(state, slot, Over::LostAtOwnWork, what);
+            }
+        }
+    }
+
+    fn finish_with(&mut self, state: &State, slot: usize, over: Over, what: &'static str) {
+        let in_flight =
+            if self.config.has(Flaw::CloseWithoutSettling) { 0 } else { self.in_flight(state) };
+        let mut next = *state;
+        self.move_turn(&mut next, TurnKey::Finish { over, in_flight });
+        let ended = self.turn(&next) == Some(TurnStateWord::Ended);
+        self.journals(state, next, slot, what, if ended { At::End } else { At::Settle });
+    }
+
+    fn finish_as(&mut self, state: &State, slot: usize, over: Over) {
+        self.finish_with(state, slot, over, "[journal] writes that no prompt was sent");
+    }
+
+    fn close(&mut self, state: &State, slot: usize) {
+        let mut next = *state;
+        if self.move_turn(&mut next, TurnKey::Close { in_flight: self.in_flight(state) }) {
+            self.journals(state, next, slot, "[journal] closes the turn", At::End);
+        }
+    }
+
+    fn end(&mut self, state: &State, slot: usize) {
+        let cancelled = self.over(state) == Some(Over::Cancelled);
+        if !(self.stop_requested(state) || cancelled) || self.config.has(Flaw::StopWithoutEvidence) {
+            self.goes(*state, slot, "needs no proof of an empty container", At::Read);
+            return;
+        }
+        let mut next = *state;
+        if self.own_container(state, slot) {
+            kill_container(&mut next);
+        }
+        self.goes(next, slot, "ends the container and sees that it is empty", At::Evidence);
+    }
+
+    fn read(&mut self, state: &State, slot: usize) {
+        let Some(over) = self.over(state) else { return };
+        let stop = self.stop_requested(state);
+        let unknown = (0..2).any(|call| self.operation(state, call) == OperationStateWord::Unknown);
+        let evidence = state.evidence || self.config.has(Flaw::StopWithoutEvidence);
+        let epoch = state.workers[slot].epoch;
+        let key = TaskKey::Conclude { epoch, over, unknown, stop, evidence };
+        let what = "reads the journal and the task";
+        match self.machines.task.decide(state.task, key) {
+            Ok(to) => {
+                let mut next = *state;
+                if !as_the_contract_says(self.machines.task.state(to).word(), over, unknown, stop) {
+                    next.breach = Breach::WrongEnd;
+                }
+                next.workers[slot].from = state.task;
+                next.workers[slot].to = to;
+                self.goes(next, slot, what, At::Conclude);
+            }
+            Err(mate_model::Refusal::NoEvidence) => self.goes(*state, slot, what, At::End),
+            Err(_) => self.goes(*state, slot, what, At::Quit),
+        }
+    }
+
+    fn conclude(&mut self, state: &State, slot: usize) {
+        let mut next = *state;
+        if !self.ledger_takes(&mut next, slot) {
+            self.is_stale(state, slot);
+            return;
+        }
+        let worker = state.workers[slot];
+        next.workers[slot].from = NONE;
+        next.workers[slot].to = NONE;
+        if state.task == worker.from {
+            next.task = worker.to;
+            self.goes(next, slot, "[ledger] concludes the task", At::Quit);
+        } else {
+            next.breach = state.breach;
+            self.goes(next, slot, "finds the task changed", At::Read);
+        }
+    }
+
+    fn release(&mut self, state: &State, slot: usize) {
+        let mut next = *state;
+        let who = Who::Worker(next.workers[slot].epoch);
+        self.move_session(&mut next, SessionKey::Release { epoch: state.workers[slot].epoch });
+        self.leave(&mut next, slot);
+        self.step(who, "[ledger] releases the session, and ends", next);
+    }
+}
+
+/// CONTRACT section 3, written down a second time.
+fn as_the_contract_says(word: TaskStateWord, over: Over, unknown: bool, stop: bool) -> bool {
+    let expected = match over {
+        Over::EndTurn => TaskStateWord::Completed,
+        Over::Cancelled | Over::Lost | Over::LostAtOwnWork if stop => TaskStateWord::Stopped,
+        Over::LostAtOwnWork => TaskStateWord::Unknown,
+        Over::Cancelled | Over::Lost | Over::NotStarted => TaskStateWord::Failed,
+        Over::StoppedFirst => TaskStateWord::Stopped,
+    };
+    word == if unknown { TaskStateWord::Unknown } else { expected }
+}

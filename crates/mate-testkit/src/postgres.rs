@@ -1,0 +1,310 @@
+//! A throw-away PostgreSQL cluster for tests, and fresh databases in it.
+//!
+//! With `AGENT_MATE_TEST_POSTGRES` set to the URL of a cluster (`./test` starts one for all tests), only databases
+//! are made there. Otherwise each test process starts a cluster of its own, in which nothing is durable, and which
+//! ends with the process however that ends: a shell waits on a pipe that only the process holds open.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    net::TcpListener,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::{
+        Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio_postgres::NoTls;
+
+/// The variable that names a cluster to be used instead of a new one.
+pub const VARIABLE: &str = "AGENT_MATE_TEST_POSTGRES";
+
+const HOW_TO_INSTALL: &str = "PostgreSQL is needed for this test: run `./test`, which installs it, or \
+    `apt-get install -y postgresql`";
+
+/// The shell that owns the server: it reads until the test process is gone, ends the server, and tidies up.
+/// Arguments: folder, then the command of the server.
+const WATCHDOG: &str = r#"
+dir=$1; shift
+trap '' INT TERM HUP
+"$@" </dev/null >"$dir/log" 2>&1 &
+server=$!
+echo "$server"
+read -r _
+kill -QUIT "$server" 2>/dev/null
+wait "$server"
+rm -rf "$dir"
+"#;
+
+/// A running cluster; it ends when this is dropped or the process ends.
+#[derive(Debug)]
+pub struct Cluster {
+    url: String,
+    server: u32,
+    pipe: Option<ChildStdin>,
+    watchdog: Child,
+}
+
+impl Cluster {
+    /// Makes and starts a cluster, as an unprivileged user when this is root.
+    ///
+    /// # Errors
+    /// What is missing and how to install it, or the server's own words.
+    pub fn start() -> Result<Self, String> {
+        let programs = programs()?;
+        let dir =
+            tempfile::Builder::new().prefix("mate-pg-").tempdir_in("/tmp").map_err(|why| why.to_string())?;
+        let data = dir.path().join("data");
+        let user = Unprivileged::find();
+        user.own(dir.path())?;
+        user.run(&[
+            programs.join("initdb").as_os_str(),
+            "--pgdata".as_ref(),
+            data.as_os_str(),
+            "--username=mate".as_ref(),
+            "--auth=trust".as_ref(),
+            "--encoding=UTF8".as_ref(),
+            // Not byte order, so that a test notices a query that relies on it.
+            "--locale=C.UTF-8".as_ref(),
+            "--locale-provider=icu".as_ref(),
+            "--icu-locale=en-US".as_ref(),
+            "--no-sync".as_ref(),
+            "--no-instructions".as_ref(),
+        ])?;
+        // The shell removes the folder.
+        let dir = dir.keep();
+        let mut last = String::new();
+        for _ in 0..3 {
+            match Self::serve(&programs, &user, &dir, &data) {
+                Ok(cluster) => return Ok(cluster),
+                Err(why) => last = why,
+            }
+        }
+        Err(last)
+    }
+
+    fn serve(programs: &Path, user: &Unprivileged, dir: &Path, data: &Path) -> Result<Self, String> {
+        let port = free_port()?;
+        let server = programs.join("postgres");
+        let mut command = Command::new("sh");
+        command.args(["-c", WATCHDOG, "watchdog"]).arg(dir).args(user.prefix()).arg(server);
+        command.arg("-D").arg(data).arg("-k").arg(dir).args(["-h", "127.0.0.1", "-p", &port.to_string()]);
+        for setting in [
+            "fsync=off",
+            "full_page_writes=off",
+            "synchronous_commit=off",
+            "max_connections=200",
+            "shared_buffers=32MB",
+            "autovacuum=off",
+        ] {
+            command.args(["-c", setting]);
+        }
+        let mut watchdog = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(|why| format!("no shell: {why}"))?;
+        let pipe = watchdog.stdin.take();
+        let mut first = String::new();
+        if let Some(out) = watchdog.stdout.take() {
+            BufReader::new(out).read_line(&mut first).map_err(|why| why.to_string())?;
+        }
+        let server = first.trim().parse().map_err(|_| "the watchdog did not name the server".to_owned())?;
+        let url = format!("postgresql:///postgres?host={}&port={port}&user=mate", dir.display());
+        let cluster = Self { url, server, pipe, watchdog };
+        cluster.wait_until_ready(&dir.join("log"))?;
+        Ok(cluster)
+    }
+
+    fn wait_until_ready(&self, log: &Path) -> Result<(), String> {
+        for _ in 0..600 {
+            if run_alone(self.url.clone(), "SELECT 1".to_owned()).is_ok() {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let mut said = String::new();
+        if let Ok(mut file) = std::fs::File::open(log) {
+            let _ = file.read_to_string(&mut said);
+        }
+        Err(format!("PostgreSQL did not start within 30 s: {said}"))
+    }
+
+    /// The URL of the cluster's own database.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The server's process id, for tests that end it.
+    #[must_use]
+    pub const fn server(&self) -> u32 {
+        self.server
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        drop(self.pipe.take());
+        // The watchdog waits for the server and removes the folder.
+        let _ = self.watchdog.wait();
+    }
+}
+
+/// A database of its own for one test; dropped with this.
+#[derive(Debug)]
+pub struct TestDatabase {
+    admin: String,
+    name: String,
+    /// Where the database is.
+    pub url: String,
+}
+
+impl TestDatabase {
+    /// Makes an empty database in the cluster of this test process, or the one that the environment names.
+    ///
+    /// # Panics
+    /// When there is no PostgreSQL: the test fails and says how to install it.
+    #[must_use]
+    #[expect(clippy::panic, reason = "a test without its database fails, it is not skipped")]
+    pub fn fresh() -> Self {
+        Self::make(&admin_url()).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    /// Makes an empty database in the cluster at `admin`.
+    ///
+    /// # Errors
+    /// The server's own words.
+    pub fn make(admin: &str) -> Result<Self, String> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("mate_{}_{number}", std::process::id());
+        run_alone(admin.to_owned(), format!("CREATE DATABASE {name}"))?;
+        let url = in_database(admin, &name)?;
+        Ok(Self { admin: admin.to_owned(), name, url })
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        let name = &self.name;
+        // A cluster that has gone has no databases.
+        let _ = run_alone(self.admin.clone(), format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
+    }
+}
+
+#[expect(clippy::panic, reason = "a test without its database fails, it is not skipped")]
+fn admin_url() -> String {
+    static CLUSTER: OnceLock<Mutex<Option<Cluster>>> = OnceLock::new();
+    if let Ok(url) = std::env::var(VARIABLE) {
+        return url;
+    }
+    let mut cluster = CLUSTER.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    if cluster.is_none() {
+        *cluster = Some(Cluster::start().unwrap_or_else(|why| panic!("{why}")));
+    }
+    cluster.as_ref().map(|cluster| cluster.url.clone()).unwrap_or_default()
+}
+
+/// `url` with another database: the path of a URL is what lies between the authority and the question mark.
+fn in_database(url: &str, name: &str) -> Result<String, String> {
+    let bad = || format!("{VARIABLE} is not a URL like postgresql://USER@HOST/DATABASE");
+    let (scheme, rest) = url.split_once("://").ok_or_else(bad)?;
+    let (before, query) = rest.split_once('?').map_or((rest, None), |(before, query)| (before, Some(query)));
+    let (authority, _) = before.split_once('/').ok_or_else(bad)?;
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    Ok(format!("{scheme}://{authority}/{name}{query}"))
+}
+
+/// Runs one command on a thread with a runtime of its own, so that it may be called from anywhere.
+fn run_alone(url: String, sql: String) -> Result<(), String> {
+    let work = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|why| why.to_string())?;
+        runtime.block_on(async {
+            let (client, connection) =
+                tokio_postgres::connect(&url, NoTls).await.map_err(|why| why.to_string())?;
+            let driver = tokio::spawn(connection);
+            let done = tokio::time::timeout(Duration::from_secs(60), client.batch_execute(&sql)).await;
+            drop(client);
+            let _ = driver.await;
+            done.map_err(|_| "PostgreSQL does not answer".to_owned())?
+                .map_err(|why| format!("{sql}: {why:?}"))
+        })
+    };
+    std::thread::spawn(work)
+        .join()
+        .unwrap_or_else(|_| Err("the thread that asked PostgreSQL ended".to_owned()))
+}
+
+fn free_port() -> Result<u16, String> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(|why| why.to_string())?;
+    listener.local_addr().map(|address| address.port()).map_err(|why| why.to_string())
+}
+
+/// The newest folder with `initdb` and `postgres`: Debian's, else from PATH.
+fn programs() -> Result<PathBuf, String> {
+    let mut debian: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .collect();
+    debian.sort();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let candidates = debian.into_iter().rev().map(|(_, bin)| bin).chain(std::env::split_paths(&path));
+    let complete = |bin: &PathBuf| bin.join("initdb").is_file() && bin.join("postgres").is_file();
+    candidates.into_iter().find(complete).ok_or_else(|| HOW_TO_INSTALL.to_owned())
+}
+
+/// Who runs the server: it refuses root.
+struct Unprivileged {
+    name: Option<&'static str>,
+}
+
+impl Unprivileged {
+    fn find() -> Self {
+        let root = Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout == b"0\n");
+        let known = |name: &&str| Command::new("id").arg(name).output().is_ok_and(|out| out.status.success());
+        Self { name: root.then(|| ["postgres", "nobody"].into_iter().find(known)).flatten() }
+    }
+
+    fn prefix(&self) -> Vec<String> {
+        let Some(name) = self.name else { return Vec::new() };
+        let words = ["setpriv", "--reuid", name, "--regid", "--clear-groups", "--no-new-privs"];
+        let mut prefix: Vec<String> = words.into_iter().map(str::to_owned).collect();
+        prefix.insert(4, group_of(name));
+        prefix
+    }
+
+    fn own(&self, dir: &Path) -> Result<(), String> {
+        let Some(name) = self.name else { return Ok(()) };
+        let done = Command::new("chown").arg(format!("{name}:{}", group_of(name))).arg(dir).output();
+        done.map_err(|why| why.to_string())
+            .and_then(|out| if out.status.success() { Ok(()) } else { Err(said(&out)) })
+    }
+
+    fn run(&self, words: &[&std::ffi::OsStr]) -> Result<(), String> {
+        let prefix = self.prefix();
+        let all: Vec<&std::ffi::OsStr> =
+            prefix.iter().map(AsRef::as_ref).chain(words.iter().copied()).collect();
+        let [program, arguments @ ..] = all.as_slice() else { return Ok(()) };
+        let out = Command::new(program).args(arguments).current_dir("/").output();
+        let out = out.map_err(|why| format!("{}: {why}", program.display()))?;
+        if out.status.success() { Ok(()) } else { Err(said(&out)) }
+    }
+}
+
+fn group_of(name: &str) -> String {
+    let out = Command::new("id").args(["-gn", name]).output();
+    out.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default()
+}
+
+fn said(out: &std::process::Output) -> String {
+    String::from_utf8_lossy(&out.stderr).into_owned()
+}
