@@ -1,1 +1,28 @@
-//! 
+//! What must not be seen, and who may do what: secrets and tokens, redaction, the recorded shape
+//! and digest of arguments, the grant matcher, and untrusted text made fit to show.
+#![forbid(unsafe_code)]
+
+pub mod canonical;
+pub mod digest;
+pub mod grants;
+pub mod key_file;
+mod number;
+pub mod redact;
+mod redact_forms;
+mod redact_shapes;
+mod redact_stream;
+pub mod secret;
+pub mod shape;
+pub mod text;
+pub mod tokens;
+pub mod vault;
+
+pub use canonical::{BadJson, Json};
+pub use digest::{ArgumentDigest, DigestKey};
+pub use grants::{ApproveRule, Decision, EffectClass, Grant, RefusedBy, judge};
+pub use key_file::{KEY_FILE_VARIABLE, KeyFileError};
+pub use redact::{REDACTED, Redactor};
+pub use redact_stream::Stream;
+pub use secret::{Key, Secret};
+pub use tokens::{ApiToken, BadToken, SessionBearer, TokenHash};
+pub use vault::{Place, Vault, VaultError};
