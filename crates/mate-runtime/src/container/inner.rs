@@ -5,7 +5,7 @@
 use super::{
     Exit, Launch, SignalKind,
     keeper::{READY, READY_WITHOUT_PROC},
-    namespace,
+    kernel,
     wire::{self, Report, Request},
 };
 use rustix::{
@@ -69,7 +69,7 @@ fn prepare() -> io::Result<(OwnedFd, &'static str)> {
 
 /// A `/proc` that shows the container and nothing else, seen by the container only.
 fn own_proc() -> io::Result<()> {
-    namespace::own_mounts()?;
+    kernel::own_mounts()?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     Ok(mount("proc", "/proc", "proc", flags, None)?)
 }

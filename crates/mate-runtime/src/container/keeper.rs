@@ -1,6 +1,6 @@
 //! The keeper's outer process: makes the container, waits for its end, writes the evidence.
 
-use super::{ContainerRecord, ExitRecord, Identity, Means, identity::namespace_of, inner, namespace, wire};
+use super::{ContainerRecord, ExitRecord, Identity, Means, identity::namespace_of, inner, kernel, wire};
 use mate_model::Clock;
 use std::{
     ffi::OsString,
@@ -23,6 +23,10 @@ pub(super) const INNER: &str = "--inner";
 /// Standard input is the worker's control socket. Must be called before any thread is started.
 pub fn keeper_main(args: impl IntoIterator<Item = OsString>, clock: &dyn Clock) -> ExitCode {
     let mut args = args.into_iter();
+    if let Err(error) = kernel::close_strangers() {
+        eprintln!("the keeper cannot close the descriptors it was started with: {error}");
+        return ExitCode::FAILURE;
+    }
     match (args.next(), args.next()) {
         (Some(word), None) if word == INNER => inner::main(),
         (Some(folder), None) => outer(Path::new(&folder), clock),
@@ -74,7 +78,7 @@ fn contain(folder: &Path, socket: &OwnedFd) -> io::Result<Init> {
     let _ = rustix::process::setsid();
     // Signal handlers stay when the runtime goes; its descriptors do not.
     drop(runtime);
-    namespace::enter().map_err(explain)?;
+    kernel::enter().map_err(explain)?;
     let mut child = Command::new("/proc/self/exe")
         .args([super::KEEPER_COMMAND, INNER])
         .stdin(Stdio::from(socket.try_clone()?))

@@ -1,19 +1,21 @@
 //! Real processes in real containers. This binary is also the keeper, a worker and a runtime, so it
 //! has a harness of its own that speaks enough of the usual one for `cargo test` and nextest.
 
-mod containing;
-mod surroundings;
-
 use std::process::ExitCode;
 
 type Case = (&'static str, fn());
 
-#[macro_export]
+/// Names the tests of a module.
 macro_rules! cases {
     ($($name:ident),* $(,)?) => {
-        pub const CASES: &[$crate::Case] = &[$((stringify!($name), || $crate::surroundings::block_on($name()))),*];
+        pub(crate) const CASES: &[$crate::Case] = &[$((stringify!($name), || $crate::surroundings::block_on($name()))),*];
     };
 }
+
+pub(crate) use cases;
+
+mod containing;
+mod surroundings;
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);

@@ -8,7 +8,7 @@ use std::{
 };
 
 #[derive(Debug)]
-pub struct SystemClock;
+pub(crate) struct SystemClock;
 
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "tests are a program of their own")]
@@ -22,19 +22,19 @@ impl Clock for SystemClock {
     }
 }
 
-pub fn block_on(case: impl Future<Output = ()>) {
+pub(crate) fn block_on(case: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         tokio::time::timeout(Duration::from_secs(90), case).await.expect("the test hangs");
     });
 }
 
-pub async fn container(folder: &Path) -> Container {
+pub(crate) async fn container(folder: &Path) -> Container {
     let spec = ContainerSpec { exe: std::env::current_exe().unwrap(), folder: folder.to_owned() };
     Container::start(&spec).await.unwrap()
 }
 
-pub fn launch(cwd: &Path, argv: &[&str]) -> Launch {
+pub(crate) fn launch(cwd: &Path, argv: &[&str]) -> Launch {
     let env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LANG", "C.UTF-8")];
     Launch {
         argv: argv.iter().map(|&word| word.to_owned()).collect(),
@@ -43,12 +43,12 @@ pub fn launch(cwd: &Path, argv: &[&str]) -> Launch {
     }
 }
 
-pub fn shell(cwd: &Path, script: &str) -> Launch {
+pub(crate) fn shell(cwd: &Path, script: &str) -> Launch {
     launch(cwd, &["/bin/sh", "-c", script])
 }
 
 /// Waits until the condition holds, looking often; fails after 30 s.
-pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     for _ in 0..3000 {
         if condition().await {
             return;
@@ -59,7 +59,7 @@ pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
 }
 
 /// The processes whose command line or environment holds `mark`, wherever they live.
-pub fn marked(mark: &str) -> Vec<Identity> {
+pub(crate) fn marked(mark: &str) -> Vec<Identity> {
     let own = std::process::id().to_string();
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {

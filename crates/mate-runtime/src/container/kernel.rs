@@ -1,4 +1,5 @@
-//! Entering new namespaces: the one place of this crate that needs `unsafe`.
+//! What the kernel must be asked in ways that the compiler cannot check: new namespaces, and strangers'
+//! descriptors. The one place of this crate that needs `unsafe`.
 
 use rustix::{
     mount::{MountPropagationFlags, mount_change},
@@ -7,7 +8,10 @@ use rustix::{
         CapabilitySet, UnshareFlags, capabilities, configure_capability_in_ambient_set, set_capabilities,
     },
 };
-use std::{fs, io};
+use std::{
+    fs, io,
+    os::fd::{BorrowedFd, FromRawFd as _, OwnedFd},
+};
 
 /// Makes the children of this process live in a new PID namespace.
 ///
@@ -46,4 +50,29 @@ fn unshare(flags: UnshareFlags) -> io::Result<()> {
     // SAFETY: the descriptor table is not unshared (no CLONE_FILES), which is what makes the call
     // unsafe in general; the caller has one thread.
     Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
+}
+
+/// Closes every descriptor above the three standard ones, whoever left it open.
+///
+/// Must be called first of all, before the program opens anything.
+pub(super) fn close_strangers() -> io::Result<()> {
+    let mut numbers: Vec<i32> = Vec::new();
+    for entry in fs::read_dir("/proc/self/fd")? {
+        numbers
+            .extend(entry?.file_name().to_str().and_then(|name| name.parse().ok()).filter(|n: &i32| *n > 2));
+    }
+    for number in numbers {
+        close_stranger(number);
+    }
+    Ok(())
+}
+
+#[expect(unsafe_code, reason = "a descriptor that the program was started with has no owner in it")]
+fn close_stranger(number: i32) {
+    // SAFETY: the number is not -1, and the borrow ends at once.
+    let open = rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) }).is_ok();
+    if open {
+        // SAFETY: it is open, and nothing in this program owns it, since nothing was opened yet.
+        drop(unsafe { OwnedFd::from_raw_fd(number) });
+    }
 }
