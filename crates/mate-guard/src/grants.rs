@@ -1,55 +1,7 @@
 //! Which grant, if any, allows a call: the plain matcher.
 
-use mate_model::{ConnectionId, GrantId, Micros};
-use serde::{Deserialize, Serialize};
+use mate_model::{ConnectionId, GrantId, Micros, records::Grant};
 use std::{cmp::Reverse, fmt};
-
-/// What a tool does to the outside world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EffectClass {
-    /// Changes nothing; may be interrupted.
-    Read,
-    /// The same key sent twice has one effect.
-    Idempotent,
-    /// Anything else, and whatever is not known.
-    Effect,
-}
-
-/// When a person is asked before a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ApproveRule {
-    /// Not at all.
-    Never,
-    /// At the first call of a tool in a task.
-    Once,
-    /// At each call.
-    Always,
-}
-
-/// A project's authority to use some tools of a connection, as it stands in the ledger.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// Its id.
-    pub id: GrantId,
-    /// The connection whose tools it is about.
-    pub connection: ConnectionId,
-    /// Patterns of tool names: `*` stands for any run of characters, `?` for one.
-    pub tools: Vec<String>,
-    /// The effect class it sets; `None` leaves that to the connection.
-    pub effect: Option<EffectClass>,
-    /// Whether a person is asked.
-    pub approve: ApproveRule,
-    /// From this moment on it allows nothing.
-    pub expires_at: Option<Micros>,
-    /// How many calls it allows in all.
-    pub max_calls: Option<u64>,
-    /// How many of them are taken.
-    pub used: u64,
-    /// When it was revoked.
-    pub revoked_at: Option<Micros>,
-}
 
 /// The answer to "may this tool be called now?".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,33 +60,31 @@ pub fn judge<'a>(grants: &'a [Grant], connection: ConnectionId, tool: &str, now:
     let mut matching: Vec<_> = grants
         .iter()
         .filter(|grant| grant.connection == connection)
-        .filter_map(|grant| Some((grant.specificity(tool)?, grant)))
+        .filter_map(|grant| Some((specificity(grant, tool)?, grant)))
         .collect();
     matching.sort_by_key(|(specificity, grant)| (Reverse(*specificity), grant.id));
-    if let Some((_, grant)) = matching.iter().find(|(_, grant)| grant.refusal(now).is_none()) {
+    if let Some((_, grant)) = matching.iter().find(|(_, grant)| refusal(grant, now).is_none()) {
         return Decision::Allow { grant };
     }
-    let refusal = matching.first().and_then(|(_, grant)| grant.refusal(now));
-    Decision::Refuse(refusal.unwrap_or(RefusedBy::NoGrant))
+    let why = matching.first().and_then(|(_, grant)| refusal(grant, now));
+    Decision::Refuse(why.unwrap_or(RefusedBy::NoGrant))
 }
 
-impl Grant {
-    fn refusal(&self, now: Micros) -> Option<RefusedBy> {
-        if self.revoked_at.is_some() {
-            Some(RefusedBy::Revoked(self.id))
-        } else if self.expires_at.is_some_and(|end| end <= now) {
-            Some(RefusedBy::Expired(self.id))
-        } else if self.max_calls.is_some_and(|most| most <= self.used) {
-            Some(RefusedBy::CallsUsedUp(self.id))
-        } else {
-            None
-        }
+fn refusal(grant: &Grant, now: Micros) -> Option<RefusedBy> {
+    if grant.revoked_at.is_some() {
+        Some(RefusedBy::Revoked(grant.id))
+    } else if grant.expires_at.is_some_and(|end| end <= now) {
+        Some(RefusedBy::Expired(grant.id))
+    } else if grant.max_calls.is_some_and(|most| most <= grant.used_calls) {
+        Some(RefusedBy::CallsUsedUp(grant.id))
+    } else {
+        None
     }
+}
 
-    /// How closely this grant names `tool`: exactly, then by the number of plain characters.
-    fn specificity(&self, tool: &str) -> Option<(bool, usize)> {
-        self.tools.iter().filter(|pattern| matches(pattern, tool)).map(|p| closeness(p)).max()
-    }
+/// How closely a grant names `tool`: exactly, then by the number of plain characters.
+fn specificity(grant: &Grant, tool: &str) -> Option<(bool, usize)> {
+    grant.tools.iter().filter(|pattern| matches(pattern, tool)).map(|p| closeness(p)).max()
 }
 
 fn closeness(pattern: &str) -> (bool, usize) {
@@ -173,6 +123,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mate_model::{AccountId, ProjectId, words::ApprovalMode};
     use uuid::Uuid;
 
     const NOW: Micros = Micros(1_000);
@@ -187,11 +138,14 @@ mod tests {
             connection: github(),
             tools: tools.iter().map(|t| (*t).to_owned()).collect(),
             effect: None,
-            approve: ApproveRule::Never,
+            approve: ApprovalMode::Never,
             expires_at: None,
             max_calls: None,
-            used: 0,
+            used_calls: 0,
+            created_by: AccountId::new(Uuid::from_u128(8)),
+            created_at: NOW,
             revoked_at: None,
+            project: ProjectId::new(Uuid::from_u128(9)),
         }
     }
 
@@ -232,7 +186,7 @@ mod tests {
         for (changed, reason) in [
             (Grant { revoked_at: Some(NOW), ..one.clone() }, RefusedBy::Revoked(id)),
             (Grant { expires_at: Some(NOW), ..one.clone() }, RefusedBy::Expired(id)),
-            (Grant { max_calls: Some(3), used: 3, ..one.clone() }, RefusedBy::CallsUsedUp(id)),
+            (Grant { max_calls: Some(3), used_calls: 3, ..one.clone() }, RefusedBy::CallsUsedUp(id)),
         ] {
             assert_eq!(allowed(&[changed], "get_issue"), Err(reason));
         }
