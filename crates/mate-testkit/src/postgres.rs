@@ -98,6 +98,7 @@ impl Cluster {
             "max_connections=200",
             "shared_buffers=32MB",
             "autovacuum=off",
+            "deadlock_timeout=50ms",
         ] {
             command.args(["-c", setting]);
         }

@@ -54,6 +54,13 @@ impl Ledger {
         Ok(())
     }
 
+    /// Runs the statements without an event.
+    pub(super) async fn write(&self, statements: Vec<Statement>) -> Result<(), Refused> {
+        self.db.script(statements).await.map_err(|error| Refused::read(error, 0))?;
+        self.ring().await;
+        Ok(())
+    }
+
     /// Runs the statements in one script with the events of `drafts`, numbered after the project's last.
     /// Answers the number of the project's last event.
     pub(super) async fn commit(

@@ -99,4 +99,9 @@ impl Refused {
     pub(super) fn changing(self, noun: &'static str) -> LedgerError {
         self.mean(LedgerError::NotFound(noun), LedgerError::Conflict(noun), LedgerError::NotFound(noun))
     }
+
+    /// For a verb that moves a state.
+    pub(super) fn moving(self, noun: &'static str) -> LedgerError {
+        self.mean(LedgerError::Conflict(noun), LedgerError::Conflict(noun), LedgerError::NotFound(noun))
+    }
 }

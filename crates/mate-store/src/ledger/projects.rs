@@ -71,10 +71,7 @@ impl Ledger {
             Statement::one(SET_MEMBER, params![project.id, owner, Role::Owner, project.created_at]),
         ];
         script.extend(events);
-        let added = self.db.script(script).await;
-        added.map_err(|error| super::error::Refused::read(error, 0).adding("project", "account"))?;
-        self.ring().await;
-        Ok(())
+        self.write(script).await.map_err(|refused| refused.adding("project", "account"))
     }
 
     /// The project with this id.

@@ -1,6 +1,6 @@
 //! Runtimes: agent programs, and how to launch them.
 
-use super::{Ledger, LedgerError, error::Refused};
+use super::{Ledger, LedgerError};
 use crate::{
     Row, Statement, StoreError, decode,
     page::Page,
@@ -40,10 +40,8 @@ impl Ledger {
             runtime.created_at,
             runtime.removed_at,
         ];
-        let added = self.db.execute(Statement::one(ADD, values)).await;
-        added.map_err(|error| Refused::read(error, 0).adding("runtime", "runtime"))?;
-        self.ring().await;
-        Ok(())
+        let added = self.write(vec![Statement::one(ADD, values)]).await;
+        added.map_err(|refused| refused.adding("runtime", "runtime"))
     }
 
     /// The runtime with this id, removed or not.
@@ -81,9 +79,7 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::NotFound`] when there is none, and the store's.
     pub async fn remove_runtime(&self, id: RuntimeId, at: Micros) -> Result<(), LedgerError> {
-        let removed = self.db.execute(Statement::one(REMOVE, params![id, at])).await;
-        removed.map_err(|error| Refused::read(error, 0).changing("runtime"))?;
-        self.ring().await;
-        Ok(())
+        let removed = self.write(vec![Statement::one(REMOVE, params![id, at])]).await;
+        removed.map_err(|refused| refused.changing("runtime"))
     }
 }

@@ -57,7 +57,14 @@ pub(super) async fn run(pool: &Pool, statements: &[Statement]) -> Result<Vec<u64
 async fn attempt(client: &Object, statements: &[Statement]) -> Result<Vec<u64>, Failure> {
     let mut prepared = Vec::with_capacity(statements.len());
     for one in statements {
-        prepared.push(prepare(client, one.sql, &one.params).await.map_err(Failure::Final)?);
+        let write = prepare(client, one.sql, &one.params).await.map_err(Failure::Final)?;
+        if !write.columns().is_empty() {
+            return Err(Failure::Final(StoreError::Misuse(format!(
+                "a write that answers rows: {}",
+                one.sql
+            ))));
+        }
+        prepared.push(write);
     }
     // Without guards nothing is to be judged, and the commit goes out with the rest: after a failed statement it
     // rolls back by itself.

@@ -143,11 +143,13 @@ async fn a_row_that_cannot_be_is_reported_and_not_defaulted() {
     let folder = tempfile::tempdir().unwrap();
     let db = open_file(&folder.path().join("store.db")).await;
     db.migrate(&SCHEMA).await.unwrap();
-    let spoil = "UPDATE schema_migrations SET number = 'one' WHERE schema = $1";
-    db.execute(Statement::one(spoil, vec!["test".into()])).await.unwrap_err();
-    let spoil = "UPDATE schema_migrations SET number = 5000000000 WHERE schema = $1";
-    db.execute(Statement::one(spoil, vec!["test".into()])).await.unwrap();
-    let refused = db.migrate(&SCHEMA).await.unwrap_err();
-    let StoreError::Corrupt { table, column, .. } = refused else { panic!("{refused}") };
-    assert_eq!((table.as_str(), column.as_str()), ("schema_migrations", "number"));
+    for spoil in [
+        "UPDATE schema_migrations SET number = 5000000000 WHERE schema = $1",
+        "UPDATE schema_migrations SET number = 'one' WHERE schema = $1",
+    ] {
+        db.execute(Statement::one(spoil, vec!["test".into()])).await.unwrap();
+        let refused = db.migrate(&SCHEMA).await.unwrap_err();
+        let StoreError::Corrupt { table, column, .. } = refused else { panic!("{refused}") };
+        assert_eq!((table.as_str(), column.as_str()), ("schema_migrations", "number"));
+    }
 }

@@ -1,0 +1,89 @@
+//! What an admission reads, on the hot path: one indexed query each.
+
+use super::Ledger;
+use crate::{Row, StoreError, decode, params::params};
+use mate_model::{Epoch, Micros, ProjectId, TaskId, TurnId, task::TaskStateWord, words::Role};
+
+const ADMISSION: &str = "SELECT t.id, t.state, t.turn, t.epoch, t.stop_kill, m.value AS authorisation_version
+    FROM tasks t, meta m WHERE t.id = $1 AND m.name = 'authorisation_version'";
+
+const AUTHORITY: &str = "SELECT t.id, a.disabled_at, m.role, k.revoked_at, k.expires_at, k.role AS token_role,
+        k.project AS token_project, p.archived_at
+    FROM tasks t JOIN accounts a ON a.id = t.proposer JOIN tokens k ON k.id = t.token
+        JOIN projects p ON p.id = t.project
+        LEFT JOIN members m ON m.project = t.project AND m.account = t.proposer
+    WHERE t.id = $1";
+
+/// How a task stands, and under which authorisation version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdmissionRow {
+    /// The ledger's authorisation version.
+    pub authorisation_version: i64,
+    /// The task's state.
+    pub state: TaskStateWord,
+    /// The turn that carries it, or carried it.
+    pub turn: Option<TurnId>,
+    /// The epoch that claimed it last.
+    pub epoch: Option<Epoch>,
+    /// A stop was asked for, at once.
+    pub stop_kill: bool,
+}
+
+/// What a task's authority rests on, as it stands now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskAuthority {
+    /// When the proposer was disabled.
+    pub proposer_disabled_at: Option<Micros>,
+    /// The proposer's role in the task's project; none when no longer a member.
+    pub role: Option<Role>,
+    /// When the token was revoked.
+    pub token_revoked_at: Option<Micros>,
+    /// When the token ends.
+    pub token_expires_at: Option<Micros>,
+    /// The most that the token allows.
+    pub token_role: Option<Role>,
+    /// The only project of the token.
+    pub token_project: Option<ProjectId>,
+    /// When the project was archived.
+    pub project_archived_at: Option<Micros>,
+}
+
+fn decode_admission(row: &Row) -> Result<AdmissionRow, StoreError> {
+    Ok(AdmissionRow {
+        authorisation_version: row.int("authorisation_version")?,
+        state: row.parse("state")?,
+        turn: row.opt_parse("turn")?,
+        epoch: row.opt_int("epoch")?.map(Epoch),
+        stop_kill: row.flag("stop_kill")?,
+    })
+}
+
+fn decode_authority(row: &Row) -> Result<TaskAuthority, StoreError> {
+    Ok(TaskAuthority {
+        proposer_disabled_at: decode::opt_micros(row, "disabled_at")?,
+        role: row.opt_parse("role")?,
+        token_revoked_at: decode::opt_micros(row, "revoked_at")?,
+        token_expires_at: decode::opt_micros(row, "expires_at")?,
+        token_role: row.opt_parse("token_role")?,
+        token_project: row.opt_parse("token_project")?,
+        project_archived_at: decode::opt_micros(row, "archived_at")?,
+    })
+}
+
+impl Ledger {
+    /// How a task stands, in one snapshot with the authorisation version.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`].
+    pub async fn admission(&self, task: TaskId) -> Result<Option<AdmissionRow>, StoreError> {
+        decode::first(&self.db.fetch(ADMISSION, params![task]).await?, decode_admission)
+    }
+
+    /// What a task's authority rests on.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`].
+    pub async fn authority_of(&self, task: TaskId) -> Result<Option<TaskAuthority>, StoreError> {
+        decode::first(&self.db.fetch(AUTHORITY, params![task]).await?, decode_authority)
+    }
+}
