@@ -37,8 +37,8 @@ cluster_try() {
 cluster_start() {
     local programs port
     choose_user
-    programs=$(postgres_programs)
-    CLUSTER_DIR=$(mktemp -d "${TMPDIR:-/tmp}/mate-postgres.XXXXXX")
+    programs=$(postgres_programs) || { echo "PostgreSQL's server programs are not installed" >&2; return 1; }
+    CLUSTER_DIR=$(mktemp -d "${TMPDIR:-/tmp}/mate-postgres.XXXXXX") || return 1
     if [[ $(id -u) == 0 ]]; then
         chmod 755 "$CLUSTER_DIR"
         chown "$("${AS_POSTGRES[@]}" id -u)" "$CLUSTER_DIR"

