@@ -33,7 +33,8 @@ pub(crate) fn json<T: DeserializeOwned>(row: &Row, column: &str) -> Result<T, St
 /// The column's JSON, or none.
 pub(crate) fn opt_json<T: DeserializeOwned>(row: &Row, column: &str) -> Result<Option<T>, StoreError> {
     let text = row.opt_text(column)?;
-    text.map(|text| serde_json::from_str(text).map_err(|why| row.corrupt(column, why.to_string()))).transpose()
+    text.map(|text| serde_json::from_str(text).map_err(|why| row.corrupt(column, why.to_string())))
+        .transpose()
 }
 
 /// The first row, decoded; none when there is no row.

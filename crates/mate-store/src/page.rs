@@ -26,7 +26,8 @@ impl<T, C> Page<T, C> {
         cursor: impl Fn(&Row) -> Result<C, StoreError>,
     ) -> Result<Self, StoreError> {
         let limit = usize::try_from(limit.clamp(1, MAX_PAGE)).unwrap_or(usize::MAX);
-        let mut page = Self { items: Vec::with_capacity(rows.len().min(limit)), corrupt: Vec::new(), next: None };
+        let mut page =
+            Self { items: Vec::with_capacity(rows.len().min(limit)), corrupt: Vec::new(), next: None };
         for row in rows.iter().take(limit) {
             match decode(row) {
                 Ok(item) => page.items.push(item),

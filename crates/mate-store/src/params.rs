@@ -32,18 +32,7 @@ macro_rules! words {
     })+ };
 }
 
-ids!(
-    AccountId,
-    ConnectionId,
-    GrantId,
-    OperationId,
-    ProjectId,
-    RuntimeId,
-    SessionId,
-    TaskId,
-    TokenId,
-    TurnId
-);
+ids!(AccountId, ConnectionId, GrantId, OperationId, ProjectId, RuntimeId, SessionId, TaskId, TokenId, TurnId);
 
 words!(
     ApprovalMode,

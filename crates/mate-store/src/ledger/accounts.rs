@@ -32,8 +32,13 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::Taken`] when the name is used, and the store's.
     pub async fn add_account(&self, account: &Account) -> Result<(), LedgerError> {
-        let values =
-            params![account.id, account.name.as_str(), account.admin, account.disabled_at, account.created_at];
+        let values = params![
+            account.id,
+            account.name.as_str(),
+            account.admin,
+            account.disabled_at,
+            account.created_at
+        ];
         let added = self.authorise(vec![Statement::one(ADD, values)]).await;
         added.map_err(|refused| refused.adding("account", "account"))
     }

@@ -7,7 +7,8 @@ use mate_model::{Epoch, Micros, ProjectId, TaskId, TurnId, task::TaskStateWord, 
 const ADMISSION: &str = "SELECT t.id, t.state, t.turn, t.epoch, t.stop_kill, m.value AS authorisation_version
     FROM tasks t, meta m WHERE t.id = $1 AND m.name = 'authorisation_version'";
 
-const AUTHORITY: &str = "SELECT t.id, a.disabled_at, m.role, k.revoked_at, k.expires_at, k.role AS token_role,
+const AUTHORITY: &str =
+    "SELECT t.id, a.disabled_at, m.role, k.revoked_at, k.expires_at, k.role AS token_role,
         k.project AS token_project, p.archived_at
     FROM tasks t JOIN accounts a ON a.id = t.proposer JOIN tokens k ON k.id = t.token
         JOIN projects p ON p.id = t.project

@@ -13,13 +13,16 @@ use mate_model::{
     records::Approval,
 };
 
-const ADD: &str = "INSERT INTO approvals (id, project, task, connection, tool, digest, shape, created_at, from_state,
+const ADD: &str =
+    "INSERT INTO approvals (id, project, task, connection, tool, digest, shape, created_at, from_state,
         state, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', 'open', $9)";
-const BY_ID: &str = "SELECT id, project, task, connection, tool, digest, shape, created_at, state, expires_at,
+const BY_ID: &str =
+    "SELECT id, project, task, connection, tool, digest, shape, created_at, state, expires_at,
         decided_by, decided_at, reason, used_at FROM approvals WHERE id = $1";
 const LIST: &str = "SELECT id, project, task, connection, tool, digest, shape, created_at, state, expires_at,
         decided_by, decided_at, reason, used_at FROM approvals WHERE project = $1 AND id > $2 ORDER BY id LIMIT $3";
-const LIST_OPEN: &str = "SELECT id, project, task, connection, tool, digest, shape, created_at, state, expires_at,
+const LIST_OPEN: &str =
+    "SELECT id, project, task, connection, tool, digest, shape, created_at, state, expires_at,
         decided_by, decided_at, reason, used_at FROM approvals
     WHERE project = $1 AND state = 'open' AND id > $2 ORDER BY id LIMIT $3";
 const MOVE: &str = "UPDATE approvals SET from_state = state, state = $2,

@@ -19,7 +19,8 @@ pub(super) const IN_ONE_SCRIPT: usize = 900;
 
 const OPEN: &str = "INSERT INTO attention (task, subject, project, opened_at, closed_at)
     VALUES ($1, $2, $3, $4, NULL) ON CONFLICT (task, subject) DO NOTHING";
-const CLOSE: &str = "UPDATE attention SET closed_at = $3 WHERE task = $1 AND subject = $2 AND closed_at IS NULL";
+const CLOSE: &str =
+    "UPDATE attention SET closed_at = $3 WHERE task = $1 AND subject = $2 AND closed_at IS NULL";
 const CLOSE_ALL: &str = "UPDATE attention SET closed_at = $2 WHERE task = $1 AND closed_at IS NULL";
 const LIST: &str = "SELECT task, subject, project, opened_at, closed_at FROM attention
     WHERE project = $1 AND closed_at IS NULL AND (task > $2 OR (task = $2 AND subject > $3))
@@ -38,11 +39,7 @@ fn decode(row: &Row) -> Result<Attention, StoreError> {
 }
 
 /// The inserts for `subjects`; one that is there already stays as it is.
-pub(super) fn open_all(
-    task: &Task,
-    subjects: &[String],
-    at: Micros,
-) -> impl Iterator<Item = Statement> {
+pub(super) fn open_all(task: &Task, subjects: &[String], at: Micros) -> impl Iterator<Item = Statement> {
     let (id, project) = (task.id, task.project);
     subjects.iter().map(move |subject| Statement::any(OPEN, params![id, subject.as_str(), project, at]))
 }
@@ -74,12 +71,7 @@ impl Ledger {
     ///
     /// # Errors
     /// The store's.
-    pub async fn close_attention(
-        &self,
-        task: TaskId,
-        subject: &str,
-        at: Micros,
-    ) -> Result<bool, StoreError> {
+    pub async fn close_attention(&self, task: TaskId, subject: &str, at: Micros) -> Result<bool, StoreError> {
         let closed = self.db.execute(Statement::any(CLOSE, params![task, subject, at])).await?;
         self.ring().await;
         Ok(closed > 0)

@@ -73,7 +73,8 @@ impl Ledger {
         let _turn = lane.lock().await;
         for attempt in 0..TRIES {
             let (seq, head) = self.head_of(project).await.map_err(Refused::Other)?;
-            let (mut script, last) = numbered(project, seq, head, drafts).map_err(|e| Refused::Other(e.into()))?;
+            let (mut script, last) =
+                numbered(project, seq, head, drafts).map_err(|e| Refused::Other(e.into()))?;
             let before = script.len();
             script.extend_from_slice(statements);
             match self.db.script(script).await {

@@ -25,7 +25,9 @@ pub enum LedgerError {
     #[error("the session is closed: use another one")]
     SessionClosed,
     /// The clock stands before what the ledger has seen.
-    #[error("the clock says {now:?} us, the ledger has seen {highest:?} us: set the clock right; no new effects until then")]
+    #[error(
+        "the clock says {now:?} us, the ledger has seen {highest:?} us: set the clock right; no new effects until then"
+    )]
     ClockBehind {
         /// The time that was observed.
         now: Micros,

@@ -8,12 +8,15 @@ use crate::{
 };
 use mate_model::{GrantId, Micros, ProjectId, event::Draft, records::Grant};
 
-const ADD: &str = "INSERT INTO grants (id, project, connection, tools, effect, approve, expires_at, max_calls,
+const ADD: &str =
+    "INSERT INTO grants (id, project, connection, tools, effect, approve, expires_at, max_calls,
         used_calls, created_by, created_at, revoked_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
-const BY_ID: &str = "SELECT id, project, connection, tools, effect, approve, expires_at, max_calls, used_calls,
+const BY_ID: &str =
+    "SELECT id, project, connection, tools, effect, approve, expires_at, max_calls, used_calls,
         created_by, created_at, revoked_at FROM grants WHERE id = $1";
-const LIST: &str = "SELECT id, project, connection, tools, effect, approve, expires_at, max_calls, used_calls,
+const LIST: &str =
+    "SELECT id, project, connection, tools, effect, approve, expires_at, max_calls, used_calls,
         created_by, created_at, revoked_at FROM grants WHERE project = $1 AND id > $2 ORDER BY id LIMIT $3";
 const IN_FORCE: &str = "SELECT g.id, g.project, g.connection, g.tools, g.effect, g.approve, g.expires_at,
         g.max_calls, g.used_calls, g.created_by, g.created_at, g.revoked_at

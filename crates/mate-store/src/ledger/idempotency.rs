@@ -4,7 +4,8 @@ use super::{Ledger, LedgerError};
 use crate::{ConstraintKind, Row, Statement, StoreError, decode, params::params};
 use mate_model::{AccountId, Micros};
 
-const ADD: &str = "INSERT INTO idempotency (account, route, request_key, body_digest, claimed_at, status, body)
+const ADD: &str =
+    "INSERT INTO idempotency (account, route, request_key, body_digest, claimed_at, status, body)
     VALUES ($1, $2, $3, $4, $5, $6, $7)";
 const READ: &str = "SELECT request_key, body_digest, status, body FROM idempotency
     WHERE account = $1 AND route = $2 AND request_key = $3";
@@ -117,8 +118,7 @@ impl Ledger {
     /// # Errors
     /// The store's.
     pub async fn finish(&self, key: &IdempotencyKey, status: u16, body: &str) -> Result<(), StoreError> {
-        let values =
-            params![key.account, key.route.as_str(), key.key.as_str(), i64::from(status), body];
+        let values = params![key.account, key.route.as_str(), key.key.as_str(), i64::from(status), body];
         self.db.execute(Statement::any(FINISH, values)).await.map(|_| ())
     }
 

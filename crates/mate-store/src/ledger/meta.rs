@@ -5,7 +5,8 @@ use crate::{Statement, StoreError, params::params};
 use mate_model::Micros;
 use std::sync::atomic::Ordering;
 
-pub(super) const RAISE_VERSION: &str = "UPDATE meta SET value = value + 1 WHERE name = 'authorisation_version'";
+pub(super) const RAISE_VERSION: &str =
+    "UPDATE meta SET value = value + 1 WHERE name = 'authorisation_version'";
 
 const VALUE: &str = "SELECT name, value FROM meta WHERE name = $1";
 
@@ -50,7 +51,8 @@ impl Ledger {
 
     async fn meta(&self, name: &str) -> Result<i64, StoreError> {
         let rows = self.db.fetch(VALUE, params![name]).await?;
-        let missing = || crate::row::corrupt(VALUE, name.to_owned(), "value", "the row is missing".to_owned());
+        let missing =
+            || crate::row::corrupt(VALUE, name.to_owned(), "value", "the row is missing".to_owned());
         rows.first().ok_or_else(missing)?.int("value")
     }
 }

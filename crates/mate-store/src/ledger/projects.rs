@@ -1,11 +1,6 @@
 //! Projects: what work belongs together. Each has a log of its own.
 
-use super::{
-    Ledger, LedgerError,
-    commit::append,
-    members::SET as SET_MEMBER,
-    meta::RAISE_VERSION,
-};
+use super::{Ledger, LedgerError, commit::append, members::SET as SET_MEMBER, meta::RAISE_VERSION};
 use crate::{
     Row, Statement, StoreError,
     chain::genesis,

@@ -21,13 +21,15 @@ const BY_ID: &str = "SELECT id, project, runtime, workspace, state, epoch, state
     WHERE id = $1";
 const LIST: &str = "SELECT id, project, runtime, workspace, state, epoch, state_at, created_at FROM sessions
     WHERE project = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
-const UNFINISHED: &str = "SELECT id, project, runtime, workspace, state, epoch, state_at, created_at FROM sessions
+const UNFINISHED: &str =
+    "SELECT id, project, runtime, workspace, state, epoch, state_at, created_at FROM sessions
     WHERE id > $1 AND id IN (SELECT s.id FROM sessions s WHERE s.state = 'hosted'
         UNION SELECT t.session FROM tasks t WHERE t.state IN ('accepted', 'running', 'stop_requested'))
     ORDER BY id LIMIT $2";
 const MOVE: &str = "UPDATE sessions SET from_state = state, state = $2, epoch = $3, state_at = $4
     WHERE id = $1 AND state = $5 AND epoch = $6";
-const ANCHOR: &str = "UPDATE sessions SET anchor_seq = $2, anchor_hash = $3 WHERE id = $1 AND anchor_seq < $2";
+const ANCHOR: &str =
+    "UPDATE sessions SET anchor_seq = $2, anchor_hash = $3 WHERE id = $1 AND anchor_seq < $2";
 const ANCHORED: &str = "SELECT id, anchor_seq, anchor_hash FROM sessions WHERE id = $1";
 
 fn decode(row: &Row) -> Result<Session, StoreError> {

@@ -1,8 +1,6 @@
 //! Submitting a task: one script holds the task, its session if that is new, its events and the request's key.
 
-use super::{
-    IdempotencyRecord, Ledger, LedgerError, error::Refused, idempotency, sessions, task_row,
-};
+use super::{IdempotencyRecord, Ledger, LedgerError, error::Refused, idempotency, sessions, task_row};
 use crate::{
     Statement, StoreError,
     params::{json, params},

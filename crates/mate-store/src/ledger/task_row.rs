@@ -62,12 +62,9 @@ fn columns(state: &TaskState) -> Result<Columns, StoreError> {
         TaskState::Rejected { by, at, reason } => {
             Columns { ended_at: Some(*at), rejected: Some((*by, reason.clone())), ..none }
         }
-        TaskState::Unknown { then, reason, at } => Columns {
-            ended_at: Some(*at),
-            end: Some(json(then)?),
-            unknown: Value::from(*reason),
-            ..none
-        },
+        TaskState::Unknown { then, reason, at } => {
+            Columns { ended_at: Some(*at), end: Some(json(then)?), unknown: Value::from(*reason), ..none }
+        }
     })
 }
 
@@ -133,10 +130,14 @@ fn state(row: &Row) -> Result<TaskState, StoreError> {
             },
         },
         TaskStateWord::Completed | TaskStateWord::Failed | TaskStateWord::Stopped => {
-            let ended =
-                TaskState::Ended { end: decode::json(row, "end_json")?, at: decode::micros(row, "ended_at")? };
+            let ended = TaskState::Ended {
+                end: decode::json(row, "end_json")?,
+                at: decode::micros(row, "ended_at")?,
+            };
             if ended.word() != word {
-                return Err(row.corrupt("end_json", format!("it says {}, the state says {word}", ended.word())));
+                return Err(
+                    row.corrupt("end_json", format!("it says {}, the state says {word}", ended.word()))
+                );
             }
             ended
         }

@@ -7,7 +7,11 @@ use super::{
     idempotency,
     task_row::{self, decode, task_columns},
 };
-use crate::{StoreError, decode as read, page::Page, params::{one_more, params}};
+use crate::{
+    StoreError, decode as read,
+    page::Page,
+    params::{one_more, params},
+};
 use mate_model::{
     ProjectId, SessionId, TaskId, Transition,
     event::Draft,

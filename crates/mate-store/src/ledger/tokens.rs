@@ -13,7 +13,8 @@ use mate_model::{
 
 const ADD: &str = "INSERT INTO tokens (id, account, hash, project, role, expires_at, revoked_at, created_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-const BY_HASH: &str = "SELECT t.id, t.account, t.hash, t.project, t.role, t.expires_at, t.revoked_at, t.created_at,
+const BY_HASH: &str =
+    "SELECT t.id, t.account, t.hash, t.project, t.role, t.expires_at, t.revoked_at, t.created_at,
         a.name AS account_name, a.admin, a.disabled_at, a.created_at AS account_created_at
     FROM tokens t JOIN accounts a ON a.id = t.account WHERE t.hash = $1";
 const LIST: &str = "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at

@@ -1,0 +1,181 @@
+//! The writer's actor: takes whatever waits and commits it as one script.
+
+use super::{
+    Change, JournalError, Written,
+    compose::{End, Pen},
+    takeover,
+};
+use crate::{Database, StoreError, port::MAX_SCRIPT};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::{mpsc, oneshot};
+
+/// The most writes in one script.
+const BATCH: usize = 256;
+
+/// How often the end of the journal is looked for after a lost answer, before the writes are given up.
+const LOOKS: u32 = 20;
+
+/// A write that waits.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) changes: Vec<Change>,
+    pub(super) reply: oneshot::Sender<Result<Written, JournalError>>,
+}
+
+/// Owns the end of the journal.
+#[derive(Debug)]
+pub(super) struct Actor {
+    db: Arc<dyn Database>,
+    pen: Pen,
+    /// None when it is not known any more: a write may have been kept.
+    end: Option<End>,
+    requests: mpsc::Receiver<Request>,
+    /// A request that did not fit into the last batch.
+    waiting: Option<Request>,
+}
+
+impl Actor {
+    pub(super) fn new(db: Arc<dyn Database>, pen: Pen, end: End, requests: mpsc::Receiver<Request>) -> Self {
+        Self { db, pen, end: Some(end), requests, waiting: None }
+    }
+
+    /// Until the last writer is gone.
+    pub(super) async fn run(mut self) {
+        while let Some(batch) = self.next_batch().await {
+            self.commit(batch).await;
+        }
+    }
+
+    async fn next_batch(&mut self) -> Option<Vec<Request>> {
+        let first = match self.waiting.take() {
+            Some(request) => request,
+            None => self.requests.recv().await?,
+        };
+        let mut size = 1 + first.changes.len();
+        let mut batch = vec![first];
+        while batch.len() < BATCH
+            && let Ok(request) = self.requests.try_recv()
+        {
+            if size + request.changes.len() > MAX_SCRIPT {
+                self.waiting = Some(request);
+                break;
+            }
+            size += request.changes.len();
+            batch.push(request);
+        }
+        Some(batch)
+    }
+
+    /// Writes the batch at once; if it is refused for what is in it, one by one, so that each gets its own answer.
+    async fn commit(&mut self, mut batch: Vec<Request>) {
+        let many = batch.len() > 1;
+        match self.write(batch.iter().map(|request| request.changes.as_slice())).await {
+            Ok(seqs) => {
+                for (request, seq) in batch.into_iter().zip(seqs) {
+                    answer(request.reply, Ok(Written::of(&request.changes, seq)));
+                }
+            }
+            Err(error) if many && concerns_one(&error) => {
+                for request in batch {
+                    let result = self.write(std::iter::once(request.changes.as_slice())).await;
+                    let written = result
+                        .map(|seqs| Written::of(&request.changes, seqs.last().copied().unwrap_or_default()));
+                    answer(request.reply, written);
+                }
+            }
+            Err(error) => {
+                for request in batch.drain(..) {
+                    answer(request.reply, Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    /// One script. Answers the number of the last event after each of the writes.
+    async fn write<'a>(
+        &mut self,
+        writes: impl Iterator<Item = &'a [Change]>,
+    ) -> Result<Vec<i64>, JournalError> {
+        let from = self.known_end().await?;
+        let mut to = End { writes: from.writes + 1, ..from };
+        let mut script = vec![self.pen.advance(&from, &to)];
+        let mut seqs = Vec::new();
+        for changes in writes {
+            self.pen.compose(changes, &mut to, &mut script)?;
+            seqs.push(to.seq);
+        }
+        if let Some(guard) = script.first_mut() {
+            *guard = self.pen.advance(&from, &to);
+        }
+        match self.db.script(script).await {
+            Ok(_) => {
+                self.end = Some(to);
+                Ok(seqs)
+            }
+            Err(StoreError::Guard { statement: 0, .. }) => Err(self.displaced().await),
+            Err(error) if error.maybe_committed() => {
+                self.end = None;
+                // Only this writer counts writes up under its epoch: the count tells whether the script was kept.
+                if self.known_end().await? == to { Ok(seqs) } else { Err(error.into()) }
+            }
+            Err(error @ (StoreError::Guard { .. } | StoreError::Constraint { .. })) => {
+                Err(JournalError::Conflict(error))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The end of the journal, looked up again if an answer was lost.
+    async fn known_end(&mut self) -> Result<End, JournalError> {
+        if let Some(end) = self.end {
+            return Ok(end);
+        }
+        let mut looks = 0;
+        loop {
+            match takeover::end(self.db.as_ref(), &self.pen.key, self.pen.epoch).await {
+                Ok(end) => {
+                    self.end = Some(end);
+                    return Ok(end);
+                }
+                Err(JournalError::Store(error)) if looks < LOOKS => {
+                    looks += 1;
+                    tracing::warn!(%error, looks, "the end of the journal cannot be read; trying again");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                // Whether the last write was kept is not known, and the caller must not take it for refused.
+                Err(JournalError::Store(error)) => {
+                    let why = error.to_string();
+                    return Err(StoreError::Unavailable { why, maybe_committed: true }.into());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Why the guard refused: another epoch, or a row that somebody else wrote.
+    async fn displaced(&mut self) -> JournalError {
+        self.end = None;
+        match self.known_end().await {
+            Ok(_) => JournalError::Conflict(StoreError::Other(
+                "the journal's head was moved by somebody else under this epoch".to_owned(),
+            )),
+            Err(error) => error,
+        }
+    }
+}
+
+/// Whether one write of a batch can have spoilt it for the others.
+const fn concerns_one(error: &JournalError) -> bool {
+    match error {
+        JournalError::Conflict(_) => true,
+        JournalError::Store(error) => !error.maybe_committed(),
+        JournalError::Stale { .. } | JournalError::TooMany { .. } | JournalError::Closed => false,
+    }
+}
+
+/// A caller that went away is no failure of the writer.
+fn answer(reply: oneshot::Sender<Result<Written, JournalError>>, result: Result<Written, JournalError>) {
+    if reply.send(result).is_err() {
+        tracing::debug!("a journal write was answered to nobody");
+    }
+}

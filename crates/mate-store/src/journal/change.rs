@@ -1,0 +1,132 @@
+//! What can be written to a journal.
+
+use mate_model::{
+    Micros, OperationId, Transition, TurnId,
+    event::Draft,
+    operation::{OperationState, Permit},
+    records::{Operation, Turn},
+    task::StopEvidence,
+    turn::{PromptPermit, TurnState},
+    words::ReportStatus,
+};
+
+/// One change; a write is a list of them, all or none.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// A turn begins; its state must be `starting`.
+    OpenTurn(Turn),
+    /// A turn moves on.
+    MoveTurn {
+        /// Which turn.
+        turn: TurnId,
+        /// The move.
+        transition: Transition<TurnState>,
+        /// What the agent reported, if that is news.
+        report: Option<ReportStatus>,
+        /// What proves that the container is empty, if that is news.
+        evidence: Option<StopEvidence>,
+    },
+    /// An operation's first row: it is born with what was judged.
+    AddOperation {
+        /// The operation; its state is the one that the move leads to.
+        operation: Box<Operation>,
+        /// The move from `requested`.
+        transition: Transition<OperationState>,
+    },
+    /// An operation moves on.
+    MoveOperation {
+        /// Which operation.
+        id: OperationId,
+        /// The move.
+        transition: Transition<OperationState>,
+        /// What is known of the call by now.
+        facts: OperationFacts,
+    },
+    /// The agent reported its result.
+    SetReport {
+        /// In which turn.
+        turn: TurnId,
+        /// What it said.
+        status: ReportStatus,
+    },
+    /// The container was seen to be empty.
+    SetEvidence {
+        /// For which turn.
+        turn: TurnId,
+        /// What proves it.
+        evidence: StopEvidence,
+    },
+    /// An event.
+    Event(Draft),
+    /// The runtime's own session id, for loading it later; none when there is none any more.
+    RuntimeSession {
+        /// The id, as the runtime gave it.
+        id: Option<String>,
+    },
+    /// A result that has not reached the runtime yet, sealed.
+    KeepResult {
+        /// Whose result.
+        operation: OperationId,
+        /// The sealed bytes.
+        sealed: Vec<u8>,
+    },
+    /// The result has reached the runtime, or nobody will ask for it.
+    DropResult {
+        /// Whose result.
+        operation: OperationId,
+    },
+}
+
+/// What is known of a call; what is none here stays as it is stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OperationFacts {
+    /// When the first byte was handed to the upstream's stream, at the earliest.
+    pub sent_at: Option<Micros>,
+    /// When the answer was there.
+    pub answered_at: Option<Micros>,
+    /// From sent to answered, by a clock that never goes back; microseconds.
+    pub duration_us: Option<i64>,
+    /// The size of the result, in bytes of JSON.
+    pub result_size: Option<i64>,
+    /// What the result is made of.
+    pub result_type: Option<String>,
+}
+
+/// A write that is durable.
+#[derive(Debug)]
+pub struct Written {
+    /// Permissions to send, one for each intent of the write.
+    pub permits: Vec<Permit>,
+    /// The permission to send the prompt, when the write had its intent.
+    pub prompt: Option<PromptPermit>,
+    /// The number of the journal's last event.
+    pub seq: i64,
+}
+
+impl Written {
+    /// What follows from changes that are durable.
+    pub(super) fn of(changes: &[Change], seq: i64) -> Self {
+        let mut written = Self { permits: Vec::new(), prompt: None, seq };
+        for change in changes {
+            match change {
+                Change::AddOperation { operation, transition } => {
+                    written.permits.extend(transition.committed_intent(operation.id));
+                }
+                Change::MoveOperation { id, transition, .. } => {
+                    written.permits.extend(transition.committed_intent(*id));
+                }
+                Change::MoveTurn { transition, .. } => {
+                    written.prompt = transition.committed_prompt().or(written.prompt);
+                }
+                Change::OpenTurn(_)
+                | Change::SetReport { .. }
+                | Change::SetEvidence { .. }
+                | Change::Event(_)
+                | Change::RuntimeSession { .. }
+                | Change::KeepResult { .. }
+                | Change::DropResult { .. } => {}
+            }
+        }
+        written
+    }
+}

@@ -1,0 +1,106 @@
+//! Makes the statements of a write, and numbers and chains its events.
+
+use super::{Change, JournalError, operation_row, turn_row};
+use crate::{
+    Statement, StoreError, Value,
+    chain::{Hash, Link, link},
+    params::{json, params},
+};
+use mate_model::{Epoch, SessionId, event::Draft};
+
+const ADVANCE: &str = "UPDATE journal_heads SET seq = $4, head = $5, writes = $6
+    WHERE session = $1 AND epoch = $2 AND writes = $3";
+const APPEND: &str = "INSERT INTO journal_events (session, seq, prev, epoch, task, turn, type, at, data, hash)
+    VALUES ($1, $2, (SELECT MAX(e.seq) FROM journal_events e WHERE e.session = $1 AND e.task = $4), $3, $4, $5, $6,
+        $7, $8, $9)";
+const RUNTIME: &str = "UPDATE journal_heads SET runtime_session = $2 WHERE session = $1";
+const KEEP: &str = "INSERT INTO kept_results (session, number, sealed) VALUES ($1, $2, $3)
+    ON CONFLICT (session, number) DO UPDATE SET sealed = excluded.sealed";
+const DROP: &str = "DELETE FROM kept_results WHERE session = $1 AND number = $2";
+
+/// Who writes.
+#[derive(Clone, Debug)]
+pub(super) struct Pen {
+    pub(super) session: SessionId,
+    pub(super) key: Value,
+    pub(super) epoch: Epoch,
+}
+
+/// Where the journal ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    pub(super) seq: i64,
+    pub(super) hash: Hash,
+    pub(super) writes: i64,
+}
+
+impl Pen {
+    /// The guard of a script: the epoch is ours and nobody wrote since `from`.
+    pub(super) fn advance(&self, from: &End, to: &End) -> Statement {
+        let values = params![self.key.clone(), self.epoch, from.writes, to.seq, to.hash, to.writes];
+        Statement::one(ADVANCE, values)
+    }
+
+    /// The statements of `changes`; `end` moves on with each event.
+    pub(super) fn compose(
+        &self,
+        changes: &[Change],
+        end: &mut End,
+        script: &mut Vec<Statement>,
+    ) -> Result<(), JournalError> {
+        for change in changes {
+            script.push(self.statement(change, end)?);
+        }
+        Ok(())
+    }
+
+    fn statement(&self, change: &Change, end: &mut End) -> Result<Statement, StoreError> {
+        let (session, key) = (self.session, &self.key);
+        match change {
+            Change::OpenTurn(turn) => turn_row::add(key, turn),
+            Change::MoveTurn { turn, transition, report, evidence } => {
+                turn_row::apply(key, *turn, transition, *report, evidence.as_ref())
+            }
+            Change::AddOperation { operation, transition } => {
+                operation_row::add(session, key, operation, transition)
+            }
+            Change::MoveOperation { id, transition, facts } => {
+                operation_row::apply(session, key, *id, transition, facts)
+            }
+            Change::SetReport { turn, status } => Ok(turn_row::report(key, *turn, *status)),
+            Change::SetEvidence { turn, evidence } => turn_row::evidence(key, *turn, evidence),
+            Change::Event(draft) => self.event(draft, end),
+            Change::RuntimeSession { id } => Ok(Statement::one(RUNTIME, params![key.clone(), id.as_deref()])),
+            Change::KeepResult { operation, sealed } => {
+                let number = operation_row::number(session, *operation)?;
+                Ok(Statement::one(KEEP, params![key.clone(), number, sealed.clone()]))
+            }
+            Change::DropResult { operation } => {
+                let number = operation_row::number(session, *operation)?;
+                Ok(Statement::any(DROP, params![key.clone(), number]))
+            }
+        }
+    }
+
+    fn event(&self, draft: &Draft, end: &mut End) -> Result<Statement, StoreError> {
+        let seq = end.seq + 1;
+        let (task, turn) = (draft.task.map(|id| id.to_string()), draft.turn.map(|id| id.to_string()));
+        let data = json(&draft.data)?;
+        let event = Link {
+            seq,
+            epoch: Some(self.epoch),
+            task: task.as_deref(),
+            turn: turn.as_deref(),
+            kind: draft.kind.as_str(),
+            at: draft.at,
+            data: &data,
+        };
+        let hash = link(&end.hash, &event);
+        (end.seq, end.hash) = (seq, hash);
+        let key = self.key.clone();
+        Ok(Statement::one(
+            APPEND,
+            params![key, seq, self.epoch, task, turn, draft.kind, draft.at, data, hash],
+        ))
+    }
+}

@@ -1,0 +1,152 @@
+//! Reading operations, and what the replay guard asks.
+
+use super::{
+    JournalReader,
+    operation_row::{decode, number},
+};
+use crate::{
+    StoreError, decode as read,
+    page::Page,
+    params::{one_more, params},
+};
+use mate_model::{ConnectionId, OperationId, TaskId, operation::OperationStateWord, records::Operation};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT number, session, task, turn, connection, connection_name, tool, class, grant_id, decision, \
+             runtime_call, trace, digest, shape, state, deny_reason, detail, expires_at, evidence, requested_at, \
+             admitted_at, sent_at, answered_at, recorded_at, duration_us, result_size, result_type \
+             FROM operations ",
+            $rest
+        )
+    };
+}
+
+const ONE: &str = select!("WHERE session = $1 AND number = $2");
+const ALL: &str = select!("WHERE session = $1 AND number > $2 ORDER BY number LIMIT $3");
+const IN_STATE: &str = select!("WHERE session = $1 AND number > $2 AND state = $3 ORDER BY number LIMIT $4");
+const OF_TASK: &str = select!("WHERE session = $1 AND task = $2 AND number > $3 ORDER BY number LIMIT $4");
+const OF_TASK_IN_STATE: &str =
+    select!("WHERE session = $1 AND task = $2 AND number > $3 AND state = $4 ORDER BY number LIMIT $5");
+const OPEN: &str = select!(
+    "WHERE session = $1 AND number > $2 AND state IN ('awaiting_approval', 'in_flight') ORDER BY number LIMIT $3"
+);
+const UNKNOWN: &str =
+    select!("WHERE session = $1 AND number > $2 AND state = 'unknown' ORDER BY number LIMIT $3");
+const SAME: &str =
+    select!("WHERE session = $1 AND call_key = $2 AND class <> 'read' ORDER BY number DESC LIMIT $3");
+const COUNT_UNKNOWN: &str =
+    "SELECT count(*) AS unknown FROM operations WHERE session = $1 AND state = 'unknown'
+    AND turn = $2";
+const COUNT_OPEN: &str = "SELECT count(*) AS open FROM operations
+    WHERE session = $1 AND state IN ('awaiting_approval', 'in_flight')";
+const KEPT: &str = "SELECT number, sealed FROM kept_results WHERE session = $1 AND number = $2";
+
+/// A short digest of which call it is: connection, tool and arguments.
+#[must_use]
+pub fn call_key(
+    connection: Option<ConnectionId>,
+    connection_name: &str,
+    tool: &str,
+    digest: &str,
+) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    let connection = connection.map_or_else(|| format!("?{connection_name}"), |id| id.to_string());
+    for part in [connection.as_str(), tool, digest] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    let mut key = [0; 16];
+    hasher.finalize_xof().fill(&mut key);
+    key
+}
+
+impl JournalReader {
+    /// The operation with this id.
+    ///
+    /// # Errors
+    /// The store's, [`StoreError::Corrupt`], and [`StoreError::Misuse`] for an operation of another session.
+    pub async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreError> {
+        let values = params![self.key.clone(), number(self.session, id)?];
+        read::first(&self.db.fetch(ONE, values).await?, decode)
+    }
+
+    /// Operations in request order, after number `after`; of one task and in one state, where those are given.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn operations(
+        &self,
+        task: Option<TaskId>,
+        state: Option<OperationStateWord>,
+        after: i64,
+        limit: u32,
+    ) -> Result<Page<Operation, i64>, StoreError> {
+        let (key, most) = (self.key.clone(), one_more(limit));
+        let rows = match (task, state) {
+            (None, None) => self.db.fetch(ALL, params![key, after, most]).await?,
+            (None, Some(OperationStateWord::Unknown)) => {
+                self.db.fetch(UNKNOWN, params![key, after, most]).await?
+            }
+            (None, Some(state)) => self.db.fetch(IN_STATE, params![key, after, state, most]).await?,
+            (Some(task), None) => self.db.fetch(OF_TASK, params![key, task, after, most]).await?,
+            (Some(task), Some(state)) => {
+                self.db.fetch(OF_TASK_IN_STATE, params![key, task, after, state, most]).await?
+            }
+        };
+        Page::read(&rows, limit, decode, |row| row.int("number"))
+    }
+
+    /// Operations that wait for leave or are in flight, after number `after`. Does not grow with history.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn open_operations(&self, after: i64, limit: u32) -> Result<Page<Operation, i64>, StoreError> {
+        let rows = self.db.fetch(OPEN, params![self.key.clone(), after, one_more(limit)]).await?;
+        Page::read(&rows, limit, decode, |row| row.int("number"))
+    }
+
+    /// How many operations wait for leave or are in flight.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn open_count(&self) -> Result<u64, StoreError> {
+        let rows = self.db.fetch(COUNT_OPEN, params![self.key.clone()]).await?;
+        rows.first().map_or(Ok(0), |row| row.number("open"))
+    }
+
+    /// How many operations of a turn are unknown.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn unknown_count(&self, turn: mate_model::TurnId) -> Result<u64, StoreError> {
+        let rows = self.db.fetch(COUNT_UNKNOWN, params![self.key.clone(), turn]).await?;
+        rows.first().map_or(Ok(0), |row| row.number("unknown"))
+    }
+
+    /// The latest operations with the same connection, tool and argument digest, the latest first; never reads.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`]: a call that cannot be compared must not be sent.
+    pub async fn same_call(
+        &self,
+        connection: ConnectionId,
+        tool: &str,
+        digest: &str,
+        limit: u32,
+    ) -> Result<Vec<Operation>, StoreError> {
+        let call = call_key(Some(connection), "", tool, digest);
+        let values = params![self.key.clone(), call.to_vec(), i64::from(limit.clamp(1, 1_000))];
+        self.db.fetch(SAME, values).await?.iter().map(decode).collect()
+    }
+
+    /// The kept result of an operation, sealed.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Misuse`] for an operation of another session.
+    pub async fn kept_result(&self, id: OperationId) -> Result<Option<Vec<u8>>, StoreError> {
+        let values = params![self.key.clone(), number(self.session, id)?];
+        read::first(&self.db.fetch(KEPT, values).await?, |row| row.blob("sealed").map(<[u8]>::to_vec))
+    }
+}

@@ -1,0 +1,102 @@
+//! The one writer of a journal.
+
+use super::{
+    Change, JournalError, JournalReader, OperationFacts, Takeover, Written,
+    actor::{Actor, Request},
+    compose::Pen,
+    takeover,
+};
+use crate::Database;
+use mate_model::{
+    Epoch, Micros, OperationId, SessionId, Transition, event::Draft, operation::OperationState,
+};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// How many writes may wait.
+const QUEUE: usize = 1_024;
+
+/// The most changes in one write; a script has a bound, and one more statement is the guard.
+pub const BULK: usize = 900;
+
+/// Writes to one session's journal. Clones share the queue; the writer ends with the last of them.
+#[derive(Clone, Debug)]
+pub struct JournalWriter {
+    db: Arc<dyn Database>,
+    session: SessionId,
+    epoch: Epoch,
+    queue: mpsc::Sender<Request>,
+}
+
+impl JournalWriter {
+    /// Takes the journal over with `epoch`, or begins it. Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// [`JournalError::Stale`] when the stored epoch is not lower, and the store's.
+    pub async fn take_over(
+        db: Arc<dyn Database>,
+        session: SessionId,
+        epoch: Epoch,
+        now: Micros,
+    ) -> Result<(Self, Takeover), JournalError> {
+        let (found, end) = takeover::take(db.as_ref(), session, epoch, now).await?;
+        let (queue, requests) = mpsc::channel(QUEUE);
+        let pen = Pen { session, key: session.into(), epoch };
+        tokio::spawn(Actor::new(Arc::clone(&db), pen, end, requests).run());
+        Ok((Self { db, session, epoch, queue }, found))
+    }
+
+    /// Writes the changes, all or none; durable when this returns. Waits while the queue is full.
+    ///
+    /// A caller that is dropped may have written all the same: what follows from a write belongs into a task that
+    /// nobody drops.
+    ///
+    /// # Errors
+    /// [`JournalError::Stale`] when another writer has taken over, [`JournalError::Conflict`] when a row is not as
+    /// the changes want it, [`JournalError::TooMany`] above [`BULK`], and the store's.
+    pub async fn write(&self, changes: Vec<Change>) -> Result<Written, JournalError> {
+        if changes.len() > BULK {
+            return Err(JournalError::TooMany { got: changes.len(), most: BULK });
+        }
+        let (reply, answer) = oneshot::channel();
+        self.queue.send(Request { changes, reply }).await.map_err(|_| JournalError::Closed)?;
+        answer.await.map_err(|_| JournalError::Closed)?
+    }
+
+    /// Moves many operations, each with its event, in as few writes as they need; for recovery.
+    ///
+    /// # Errors
+    /// As [`JournalWriter::write`]; writes before the failed one are kept.
+    pub async fn move_all(
+        &self,
+        moves: Vec<(OperationId, Transition<OperationState>, Draft)>,
+    ) -> Result<(), JournalError> {
+        let mut moves = moves.into_iter().peekable();
+        while moves.peek().is_some() {
+            let chunk = moves.by_ref().take(BULK / 2).flat_map(|(id, transition, draft)| {
+                let facts = OperationFacts::default();
+                [Change::MoveOperation { id, transition, facts }, Change::Event(draft)]
+            });
+            self.write(chunk.collect()).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the same journal.
+    #[must_use]
+    pub fn reader(&self) -> JournalReader {
+        JournalReader::new(Arc::clone(&self.db), self.session)
+    }
+
+    /// The session.
+    #[must_use]
+    pub const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// The epoch that this writer writes with.
+    #[must_use]
+    pub const fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+}
