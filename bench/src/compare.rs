@@ -9,6 +9,7 @@ use crate::{
     disk,
     figures::{Figures, median},
     load::{self, Work},
+    memory,
     peer::Peer,
     rpc::Target,
 };
@@ -68,6 +69,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         }
         print(*sessions, &ways);
         if let Some(peer) = running {
+            memory::print(&memory::family(peer.id().unwrap_or_default())?);
             peer.end().await?;
         }
     }

@@ -1,7 +1,8 @@
 //! What the machine's disk allows, so that every other figure can be read against it.
 
 use std::{
-    io::Write,
+    fs::File,
+    io::{Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -20,8 +21,10 @@ pub(crate) struct Args {
 
 /// The disk's own figures.
 pub(crate) struct Disk {
-    /// Appending 4 KiB and `fdatasync`.
-    pub(crate) fdatasync: Figures,
+    /// Appending 4 KiB and `fdatasync`: the file grows, so its metadata is written as well.
+    pub(crate) append: Figures,
+    /// Writing 4 KiB over what is there and `fdatasync`: what a settled log pays.
+    pub(crate) overwrite: Figures,
     /// Operations of two commits each, one writer, WAL, `synchronous=FULL`.
     pub(crate) sqlite: Figures,
 }
@@ -33,8 +36,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 
 /// Prints the figures that belong beside all others.
 pub(crate) fn print(disk: &Disk) {
-    let (sync, sqlite) = (&disk.fdatasync, &disk.sqlite);
-    println!("fdatasync, 4 KiB appended        p50 {:.3} ms   p99 {:.3} ms", sync.p50_ms, sync.p99_ms);
+    for (what, sync) in [("appended", &disk.append), ("overwritten", &disk.overwrite)] {
+        println!("fdatasync, 4 KiB {what:<12} p50 {:.3} ms   p99 {:.3} ms", sync.p50_ms, sync.p99_ms);
+    }
+    let sqlite = &disk.sqlite;
     println!(
         "SQLite {}, WAL, synchronous=FULL, two commits an operation   {:.0} op/s   p50 {:.3} ms   p99 {:.3} ms",
         rusqlite::version(),
@@ -46,15 +51,33 @@ pub(crate) fn print(disk: &Disk) {
 
 pub(crate) fn measure(dir: &Path) -> anyhow::Result<Disk> {
     let dir = tempfile::Builder::new().prefix("mate-bench").tempdir_in(dir)?;
-    Ok(Disk { fdatasync: fdatasync(dir.path(), 1000)?, sqlite: two_commits(dir.path(), 2000)? })
+    Ok(Disk {
+        append: append(dir.path(), 500)?,
+        overwrite: overwrite(dir.path(), 500)?,
+        sqlite: two_commits(dir.path(), 2000)?,
+    })
 }
 
-fn fdatasync(dir: &Path, times: usize) -> anyhow::Result<Figures> {
-    let mut file = std::fs::File::create(dir.join("append"))?;
+const BLOCK: [u8; 4096] = [0x5a; 4096];
+
+fn append(dir: &Path, times: usize) -> anyhow::Result<Figures> {
+    let mut file = File::create(dir.join("append"))?;
     timed(times, |_| {
-        file.write_all(&[0x5a; 4096])?;
-        file.sync_data()?;
-        Ok(())
+        file.write_all(&BLOCK)?;
+        Ok(file.sync_data()?)
+    })
+}
+
+fn overwrite(dir: &Path, times: usize) -> anyhow::Result<Figures> {
+    let mut file = File::create(dir.join("overwrite"))?;
+    for _ in 0..256 {
+        file.write_all(&BLOCK)?;
+    }
+    file.sync_all()?;
+    timed(times, |id| {
+        file.seek(SeekFrom::Start((id % 256 * BLOCK.len()) as u64))?;
+        file.write_all(&BLOCK)?;
+        Ok(file.sync_data()?)
     })
 }
 

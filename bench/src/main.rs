@@ -9,6 +9,7 @@ mod figures;
 mod fixture;
 mod listen;
 mod load;
+mod memory;
 mod minproxy;
 mod peer;
 mod rpc;
@@ -28,6 +29,8 @@ enum Command {
     Compare(compare::Args),
     /// What the disk does: fdatasync, and SQLite with two durable commits an operation.
     Disk(disk::Args),
+    /// How much memory processes hold.
+    Memory(memory::Args),
     /// Calls one tool of one MCP server from many sessions and prints one JSON line.
     Load(load::Args),
     /// An upstream MCP server with harmless tools.
@@ -41,6 +44,7 @@ async fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Compare(args) => compare::run(args).await,
         Command::Disk(args) => disk::run(&args),
+        Command::Memory(args) => memory::run(&args),
         Command::Load(args) => load::run(args).await,
         Command::Fixture(args) => fixture::run(args).await,
         Command::Minproxy(args) => minproxy::run(args).await,

@@ -35,6 +35,11 @@ impl Peer {
         Ok(Self { child, hello })
     }
 
+    /// Its process id, while it has not been waited for.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// The URL that it listens on.
     pub(crate) fn url(&self) -> anyhow::Result<String> {
         match self.hello["listening"].as_str() {

@@ -9,9 +9,8 @@ readonly NEXTEST_VERSION=0.9.148
 
 export PATH="$TOOLS/bin:$PATH"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-# Where the Rust tests find the runtimes and an interpreter.
+# Where the tests find the agent runtimes.
 export ACP_AGENTS="${ACP_AGENTS:-$CACHE/agents}"
-export AGENT_MATE_TEST_PYTHON="${AGENT_MATE_TEST_PYTHON:-$(command -v python3 || true)}"
 
 # retry COMMAND...: up to three times, ten minutes each.
 retry() {
