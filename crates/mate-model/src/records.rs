@@ -3,6 +3,7 @@
 use crate::{
     AccountId, ConnectionId, GrantId, Micros, OperationId, ProjectId, RuntimeId, SessionId, TaskId, TokenId,
     TurnId,
+    approval::ApprovalState,
     operation::OperationState,
     session::SessionState,
     task::{StopEvidence, TaskState},
@@ -304,4 +305,27 @@ pub struct Attention {
     pub opened_at: Micros,
     /// When it was settled, if it was.
     pub closed_at: Option<Micros>,
+}
+
+/// A request that waits for a person, or was answered, as the ledger's inbox has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Approval {
+    /// The operation that it is for.
+    pub id: OperationId,
+    /// Where it belongs.
+    pub project: ProjectId,
+    /// The task that wants it.
+    pub task: TaskId,
+    /// The connection's name at that time.
+    pub connection_name: String,
+    /// The upstream's own tool name.
+    pub tool: String,
+    /// The keyed digest of the canonical arguments, in hexadecimal: the leave is for these alone.
+    pub digest: String,
+    /// The arguments' shape.
+    pub shape: Value,
+    /// Its state.
+    pub state: ApprovalState,
+    /// When it was asked for.
+    pub created_at: Micros,
 }

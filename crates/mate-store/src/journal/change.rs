@@ -49,6 +49,13 @@ pub enum Change {
         /// What it said.
         status: ReportStatus,
     },
+    /// How many tools of the runtime's own are at work, as it shows them.
+    SetOwnActivity {
+        /// In which turn.
+        turn: TurnId,
+        /// How many.
+        count: i64,
+    },
     /// The container was seen to be empty.
     SetEvidence {
         /// For which turn.
@@ -120,6 +127,7 @@ impl Written {
                 }
                 Change::OpenTurn(_)
                 | Change::SetReport { .. }
+                | Change::SetOwnActivity { .. }
                 | Change::SetEvidence { .. }
                 | Change::Event(_)
                 | Change::RuntimeSession { .. }

@@ -68,6 +68,7 @@ impl Pen {
                 operation_row::apply(session, key, *id, transition, facts)
             }
             Change::SetReport { turn, status } => Ok(turn_row::report(key, *turn, *status)),
+            Change::SetOwnActivity { turn, count } => Ok(turn_row::own_activity(key, *turn, *count)),
             Change::SetEvidence { turn, evidence } => turn_row::evidence(key, *turn, evidence),
             Change::Event(draft) => self.event(draft, end),
             Change::RuntimeSession { id } => Ok(Statement::one(RUNTIME, params![key.clone(), id.as_deref()])),

@@ -13,16 +13,20 @@ use std::sync::Arc;
 
 pub(super) const HEAD: &str = "SELECT session, epoch, seq, head, writes, runtime_session, created_at FROM journal_heads WHERE session = $1";
 const TURN: &str =
-    "SELECT id, number, task, state, state_at, end_json, report, evidence, created_at FROM turns
+    "SELECT id, number, task, state, state_at, end_json, report, evidence, own_activity, created_at
+    FROM turns
     WHERE session = $1 AND id = $2";
 const ACTIVE: &str =
-    "SELECT id, number, task, state, state_at, end_json, report, evidence, created_at FROM turns
+    "SELECT id, number, task, state, state_at, end_json, report, evidence, own_activity, created_at
+    FROM turns
     WHERE session = $1 AND state IN ('starting', 'prompted', 'settling')";
 const TURNS: &str =
-    "SELECT id, number, task, state, state_at, end_json, report, evidence, created_at FROM turns
+    "SELECT id, number, task, state, state_at, end_json, report, evidence, own_activity, created_at
+    FROM turns
     WHERE session = $1 AND number > $2 ORDER BY number LIMIT $3";
 const TURNS_OF: &str =
-    "SELECT id, number, task, state, state_at, end_json, report, evidence, created_at FROM turns
+    "SELECT id, number, task, state, state_at, end_json, report, evidence, own_activity, created_at
+    FROM turns
     WHERE session = $1 AND task = $2 AND number > $3 ORDER BY number LIMIT $4";
 
 /// How a journal stands.

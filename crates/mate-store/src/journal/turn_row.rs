@@ -12,13 +12,14 @@ use mate_model::{
     words::ReportStatus,
 };
 
-const ADD: &str =
-    "INSERT INTO turns (session, id, number, task, from_state, state, report, evidence, created_at)
-    VALUES ($1, $2, $3, $4, '', 'starting', $5, $6, $7)";
+const ADD: &str = "INSERT INTO turns (session, id, number, task, from_state, state, report, evidence,
+        own_activity, created_at)
+    VALUES ($1, $2, $3, $4, '', 'starting', $5, $6, $7, $8)";
 const MOVE: &str = "UPDATE turns SET from_state = state, state = $3, prompted_at = COALESCE($4, prompted_at),
         state_at = $5, end_json = $6, report = COALESCE($7, report), evidence = COALESCE($8, evidence)
     WHERE session = $1 AND id = $2 AND state = $9";
 const REPORT: &str = "UPDATE turns SET report = $3 WHERE session = $1 AND id = $2";
+const OWN_ACTIVITY: &str = "UPDATE turns SET own_activity = $3 WHERE session = $1 AND id = $2";
 const EVIDENCE: &str = "UPDATE turns SET evidence = $3 WHERE session = $1 AND id = $2";
 
 /// The first row of a turn.
@@ -29,7 +30,16 @@ pub(super) fn add(session: &Value, turn: &Turn) -> Result<Statement, StoreError>
     let evidence = turn.evidence.as_ref().map(json).transpose()?;
     Ok(Statement::one(
         ADD,
-        params![session.clone(), turn.id, turn.number, turn.task, turn.report, evidence, turn.created_at],
+        params![
+            session.clone(),
+            turn.id,
+            turn.number,
+            turn.task,
+            turn.report,
+            evidence,
+            turn.own_activity,
+            turn.created_at
+        ],
     ))
 }
 
@@ -58,6 +68,11 @@ pub(super) fn report(session: &Value, turn: TurnId, status: ReportStatus) -> Sta
     Statement::one(REPORT, params![session.clone(), turn, status])
 }
 
+/// Writes how many of the runtime's own tools are at work.
+pub(super) fn own_activity(session: &Value, turn: TurnId, count: i64) -> Statement {
+    Statement::one(OWN_ACTIVITY, params![session.clone(), turn, count])
+}
+
 /// Writes what proves that the container is empty.
 pub(super) fn evidence(
     session: &Value,
@@ -83,6 +98,7 @@ pub(super) fn decode(row: &Row) -> Result<Turn, StoreError> {
         task: row.parse("task")?,
         state,
         report: row.opt_parse("report")?,
+        own_activity: row.int("own_activity")?,
         evidence: decode::opt_json(row, "evidence")?,
         created_at: decode::micros(row, "created_at")?,
     })

@@ -9,7 +9,7 @@ use crate::{
     params::{one_more, params},
 };
 use mate_model::{
-    Micros, ProjectId, SessionId, Transition,
+    ProjectId, SessionId, Transition,
     event::Draft,
     records::Session,
     session::{SessionState, SessionStateWord},

@@ -38,6 +38,7 @@ CREATE TABLE turns (
     end_json TEXT COLLATE "C",
     report TEXT COLLATE "C" CHECK (report IN ('done', 'blocked', 'nothing_to_do')),
     evidence TEXT COLLATE "C",
+    own_activity BIGINT NOT NULL CHECK (own_activity >= 0),
     created_at BIGINT NOT NULL,
     PRIMARY KEY (session, id),
     UNIQUE (session, number),

@@ -38,6 +38,7 @@ CREATE TABLE turns (
     end_json TEXT,
     report TEXT CHECK (report IN ('done', 'blocked', 'nothing_to_do')),
     evidence TEXT,
+    own_activity INTEGER NOT NULL CHECK (own_activity >= 0),
     created_at INTEGER NOT NULL,
     PRIMARY KEY (session, id),
     UNIQUE (session, number),
