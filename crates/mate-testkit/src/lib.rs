@@ -1,4 +1,5 @@
 //! What tests need: real services, thrown away afterwards.
 #![forbid(unsafe_code)]
 
+pub mod explorer;
 pub mod postgres;

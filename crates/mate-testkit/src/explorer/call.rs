@@ -6,19 +6,24 @@ use super::{
     state::{At, Breach, NONE, Runtime, Stage, State, Upstream},
     walk::{Walk, send},
 };
-use mate_model::{
-    approval::ApprovalStateWord, operation::OperationStateWord, words::EffectClass,
-};
+use mate_model::{approval::ApprovalStateWord, operation::OperationStateWord, words::EffectClass};
 
 impl Walk {
     pub(super) fn call(&mut self, state: &State, slot: usize, call: usize) {
         match state.workers[slot].stages[call] {
             Stage::New => self.request(state, slot, call),
+            Stage::Asked if !self.turn_runs(state, slot) => {}
             Stage::Asked => {
                 let mut next = *state;
                 if self.ledger_takes(&mut next, slot) {
                     next.approval = 0;
-                    self.carries(next, slot, call, "[ledger] puts the approval into the inbox", Stage::Waiting);
+                    self.carries(
+                        next,
+                        slot,
+                        call,
+                        "[ledger] puts the approval into the inbox",
+                        Stage::Waiting,
+                    );
                 } else {
                     self.is_stale(state, slot);
                 }

@@ -62,8 +62,8 @@ pub struct Config {
     pub crashes: u8,
     /// How often a worker may be frozen, or the coordinator be hasty.
     pub freezes: u8,
-    /// Whether a member may revoke the authority.
-    pub revocation: bool,
+    /// Whether members may also revoke the authority and ask for SIGKILL at once, and upstreams answer with errors.
+    pub full: bool,
     /// What is broken on purpose.
     pub flaw: Option<Flaw>,
     /// States after which the exploration gives up.
@@ -80,7 +80,7 @@ impl Config {
             tools: [effect; 2],
             crashes: 2,
             freezes: 1,
-            revocation: false,
+            full: false,
             flaw: None,
             limit: 4_000_000,
         }
@@ -101,10 +101,10 @@ impl Config {
         self
     }
 
-    /// The same with a member who may revoke the authority.
+    /// The same with revocation, SIGKILL at once, and errors from upstreams.
     #[must_use]
-    pub const fn with_revocation(mut self) -> Self {
-        self.revocation = true;
+    pub const fn in_full(mut self) -> Self {
+        self.full = true;
         self
     }
 

@@ -47,6 +47,18 @@ impl Over {
         }
     }
 
+    /// The end in words.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::EndTurn => "answered: end_turn",
+            Self::Cancelled => "answered: cancelled",
+            Self::Lost => "lost",
+            Self::LostAtOwnWork => "lost, the runtime's own tool at work",
+            Self::NotStarted => "not started",
+            Self::StoppedFirst => "stopped first",
+        }
+    }
+
     /// The end that a stored turn has.
     pub(super) fn read(state: &TurnState) -> Option<Self> {
         let (TurnState::Settling { end, .. } | TurnState::Ended { end, .. }) = state else { return None };
@@ -200,10 +212,8 @@ impl Key for OperationKey {
             },
         };
         let transition = state.decide(self.class, command, NOW)?;
-        let id = mate_model::OperationId {
-            session: mate_model::SessionId::new(Uuid::from_u128(3)),
-            number: 1,
-        };
+        let id =
+            mate_model::OperationId { session: mate_model::SessionId::new(Uuid::from_u128(3)), number: 1 };
         let permitted = transition.committed_intent(id).is_some();
         assert_eq!(permitted, self.verb == OperationVerb::Admit, "only the intent permits a call");
         Ok(transition)

@@ -40,7 +40,7 @@ pub(super) enum Life {
 }
 
 /// Where a worker is with one call; what it has in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Stage {
     /// Nothing yet.
     New,
@@ -91,7 +91,7 @@ impl Worker {
 }
 
 /// What an upstream did with a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Upstream {
     Untouched,
     Pending,
@@ -102,7 +102,7 @@ pub(super) enum Upstream {
 }
 
 /// The world's side of one operation, and what the exploration remembers of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Call {
     /// How often it was sent.
     pub(super) sent: u8,
@@ -216,7 +216,7 @@ impl State {
     }
 
     /// What nobody can tell apart becomes the same.
-    pub(super) fn tidy(mut self) -> Self {
+    pub(super) fn tidy(mut self, same_tools: bool) -> Self {
         for worker in &mut self.workers {
             if worker.life == Life::Absent {
                 *worker = Worker::ABSENT;
@@ -232,7 +232,27 @@ impl State {
             if self.calls[call].upstream == Upstream::Pending && !self.heard(call) {
                 self.calls[call].upstream = Upstream::Silent;
             }
+            let unsent = |worker: &Worker| matches!(worker.stages[call], Stage::Permit | Stage::Admitted);
+            self.calls[call].late &= self.workers.iter().any(unsent);
+        }
+        if same_tools {
+            self.order_calls();
         }
         self
+    }
+
+    /// Two calls of the same kind that changed places make the same moment.
+    fn order_calls(&mut self) {
+        let key = |call: usize| {
+            let stages = self.workers.map(|worker| worker.stages[call]);
+            (self.operations[call], self.calls[call], stages)
+        };
+        if key(0) > key(1) {
+            self.operations.swap(0, 1);
+            self.calls.swap(0, 1);
+            for worker in &mut self.workers {
+                worker.stages.swap(0, 1);
+            }
+        }
     }
 }

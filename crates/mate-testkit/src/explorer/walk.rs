@@ -67,8 +67,17 @@ impl Walk {
         }
     }
 
-    pub(super) fn step(&mut self, who: Who, what: &'static str, state: State) {
-        self.found.push(Next { who, what, state: state.tidy() });
+    pub(super) fn step(&mut self, who: Who, what: &'static str, mut state: State) {
+        for call in 0..2 {
+            // Of a call that is judged nobody asks again: having carried it is as good as never having seen it.
+            let judged = self.operation(&state, call) != OperationStateWord::Requested;
+            for worker in &mut state.workers {
+                if judged && worker.stages[call] == Stage::Done {
+                    worker.stages[call] = Stage::New;
+                }
+            }
+        }
+        self.found.push(Next { who, what, state: state.tidy(self.config.tools[0] == self.config.tools[1]) });
     }
 
     pub(super) fn task(&self, state: &State) -> TaskStateWord {
@@ -131,28 +140,39 @@ impl Walk {
         fresh
     }
 
-    /// The worker's process ends, and what it started with it.
-    pub(super) fn leave(&self, state: &mut State, slot: usize) {
+    /// The worker's memory is gone: from here on nobody can say what became of its calls without an outcome.
+    pub(super) fn forget(&self, state: &mut State, slot: usize) {
         for call in 0..2 {
             let carried = state.workers[slot].stages[call] != Stage::New;
             state.calls[call].cut |= carried && self.operation(state, call) == OperationStateWord::InFlight;
         }
         state.workers[slot] = Worker::ABSENT;
+    }
+
+    /// The worker's process ends, and what it started with it.
+    pub(super) fn leave(&self, state: &mut State, slot: usize) {
+        self.forget(state, slot);
         if matches!(state.container, Container::Of(owner) if usize::from(owner) == slot) {
             kill_container(state);
         }
     }
 
     pub(super) fn move_task(&mut self, state: &mut State, key: TaskKey) -> bool {
-        apply(&mut state.task, self.machines.task.decide(state.task, key))
+        let decision = self.machines.task.decide(state.task, key);
+        apply(&mut state.task, decision)
     }
 
     pub(super) fn move_session(&mut self, state: &mut State, key: SessionKey) -> bool {
-        apply(&mut state.session, self.machines.session.decide(state.session, key))
+        let decision = self.machines.session.decide(state.session, key);
+        apply(&mut state.session, decision)
     }
 
     pub(super) fn move_turn(&mut self, state: &mut State, key: TurnKey) -> bool {
-        state.turn != NONE && apply(&mut state.turn, self.machines.turn.decide(state.turn, key))
+        if state.turn == NONE {
+            return false;
+        }
+        let decision = self.machines.turn.decide(state.turn, key);
+        apply(&mut state.turn, decision)
     }
 
     pub(super) fn move_operation(&mut self, state: &mut State, call: usize, verb: OperationVerb) -> bool {

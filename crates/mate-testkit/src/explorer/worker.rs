@@ -76,7 +76,14 @@ impl Walk {
     }
 
     /// The worker writes to the journal and goes on; refused as stale, it ends.
-    pub(super) fn journals(&mut self, state: &State, mut next: State, slot: usize, what: &'static str, to: At) {
+    pub(super) fn journals(
+        &mut self,
+        state: &State,
+        mut next: State,
+        slot: usize,
+        what: &'static str,
+        to: At,
+    ) {
         if self.journal_takes(&mut next, slot) {
             self.goes(next, slot, what, to);
         } else {
@@ -125,7 +132,9 @@ impl Walk {
             return;
         }
         next.head = state.workers[slot].epoch;
-        self.note_cut(&mut next);
+        for call in 0..2 {
+            next.calls[call].cut |= self.operation(state, call) == OperationStateWord::InFlight;
+        }
         self.goes(next, slot, "[journal] takes the journal over", At::Classify);
     }
 
@@ -269,8 +278,7 @@ impl Walk {
     }
 
     fn finish_with(&mut self, state: &State, slot: usize, over: Over, what: &'static str) {
-        let in_flight =
-            if self.config.has(Flaw::CloseWithoutSettling) { 0 } else { self.in_flight(state) };
+        let in_flight = if self.config.has(Flaw::CloseWithoutSettling) { 0 } else { self.in_flight(state) };
         let mut next = *state;
         self.move_turn(&mut next, TurnKey::Finish { over, in_flight });
         let ended = self.turn(&next) == Some(TurnStateWord::Ended);
@@ -283,7 +291,8 @@ impl Walk {
 
     fn close(&mut self, state: &State, slot: usize) {
         let mut next = *state;
-        if self.move_turn(&mut next, TurnKey::Close { in_flight: self.in_flight(state) }) {
+        let closed = self.move_turn(&mut next, TurnKey::Close { in_flight: self.in_flight(state) });
+        if closed || self.turn(state) == Some(TurnStateWord::Ended) {
             self.journals(state, next, slot, "[journal] closes the turn", At::End);
         }
     }

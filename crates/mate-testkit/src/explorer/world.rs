@@ -17,17 +17,17 @@ impl Walk {
         ];
         for (what, key) in wishes {
             let mut next = *state;
-            if self.move_task(&mut next, key) {
+            // SIGKILL at once changes nothing that is seen here; it is tried in the full explorations.
+            let tried = self.config.full || key != TaskKey::Stop { kill: true };
+            if tried && self.move_task(&mut next, key) {
                 self.step(Who::Person, what, next);
             }
         }
-        if self.config.revocation && !state.revoked {
+        if self.config.full && !state.revoked {
             self.step(Who::Person, "revokes the authority", State { revoked: true, ..*state });
         }
         if state.approval != NONE {
-            for (what, key) in
-                [("gives leave", ApprovalKey::Allow), ("denies leave", ApprovalKey::Deny)]
-            {
+            for (what, key) in [("gives leave", ApprovalKey::Allow), ("denies leave", ApprovalKey::Deny)] {
                 if let Ok(approval) = self.machines.approval.decide(state.approval, key) {
                     self.step(Who::Person, what, State { approval, ..*state });
                 }
@@ -124,9 +124,12 @@ impl Walk {
             }
             for (what, answer) in [
                 ("answers with success", Upstream::Success),
-                ("answers with an error", Upstream::Error),
                 ("breaks off, done or not", Upstream::Silent),
+                ("answers with an error", Upstream::Error),
             ] {
+                if answer == Upstream::Error && !self.config.full {
+                    continue;
+                }
                 let mut next = *state;
                 next.calls[call].upstream = answer;
                 self.step(Who::Upstream(call), what, next);
@@ -179,20 +182,9 @@ impl Walk {
     }
 
     fn crash_worker(&self, state: &mut State, slot: usize) {
-        let held = state.workers[slot].holds;
-        state.workers[slot] = Worker::ABSENT;
+        self.forget(state, slot);
         if matches!(state.container, Container::Of(owner) if usize::from(owner) == slot) {
             state.container = Container::Orphan;
-        }
-        if held {
-            self.note_cut(state);
-        }
-    }
-
-    /// From here on nobody can say what became of a call whose intent has no outcome.
-    pub(super) fn note_cut(&self, state: &mut State) {
-        for call in 0..2 {
-            state.calls[call].cut |= self.operation(state, call) == OperationStateWord::InFlight;
         }
     }
 
