@@ -1,0 +1,211 @@
+//! The effect server: a small, honest MCP server over its standard streams whose tools have effects
+//! that can be counted afterwards in a log of their own. It knows nothing of Agent Mate.
+
+use crate::{effect_log::EffectLog, effect_tools};
+use mate_model::Clock;
+use serde_json::{Value, json};
+use std::{collections::HashMap, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    signal::unix::{Signal, SignalKind, signal},
+    sync::{Mutex, watch},
+};
+
+/// The longest line that is read, in bytes.
+const LONGEST: usize = 64 << 20;
+
+/// How the server behaves.
+#[derive(Debug, Clone)]
+pub struct EffectOptions {
+    /// The effect log: one JSON line per event, appended and synced.
+    pub log: PathBuf,
+    /// Go on when standard input ends (an unkind server).
+    pub ignore_eof: bool,
+    /// Go on after SIGTERM, SIGINT and SIGHUP (a very unkind one).
+    pub ignore_term: bool,
+    /// `slow` stops when it is cancelled; otherwise it runs to its end.
+    pub honour_cancel: bool,
+    /// Exit after so long in any case.
+    pub linger: Duration,
+}
+
+impl EffectOptions {
+    /// Reads `--log FILE [--ignore-eof] [--ignore-term] [--honour-cancel] [--linger SECONDS]`.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments.
+    pub fn parse(args: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self {
+            log: PathBuf::new(),
+            ignore_eof: false,
+            ignore_term: false,
+            honour_cancel: false,
+            linger: Duration::from_secs(600),
+        };
+        let mut args = args.into_iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--log" => options.log = args.next().ok_or("--log needs a file")?.into(),
+                "--ignore-eof" => options.ignore_eof = true,
+                "--ignore-term" => options.ignore_term = true,
+                "--honour-cancel" => options.honour_cancel = true,
+                "--linger" => {
+                    let seconds = args.next().and_then(|s| s.parse().ok());
+                    options.linger =
+                        Duration::from_secs(seconds.ok_or("--linger needs a number of seconds")?);
+                }
+                other => return Err(format!("unknown argument {other:?}")),
+            }
+        }
+        if options.log.as_os_str().is_empty() {
+            return Err("--log FILE is needed: the effects are counted there".into());
+        }
+        Ok(options)
+    }
+}
+
+pub(crate) struct Server {
+    pub(crate) log: EffectLog,
+    pub(crate) honour_cancel: bool,
+    out: Mutex<tokio::io::Stdout>,
+    cancels: Mutex<HashMap<String, watch::Sender<bool>>>,
+}
+
+/// Serves until standard input ends, a signal comes, or the time is over.
+pub async fn effect_server_main(options: EffectOptions, clock: Arc<dyn Clock>) -> ExitCode {
+    let log = match EffectLog::open(&options.log, clock) {
+        Ok(log) => log,
+        Err(error) => {
+            eprintln!("effect server: the log {} cannot be opened: {error}", options.log.display());
+            return ExitCode::FAILURE;
+        }
+    };
+    let server = Arc::new(Server {
+        log,
+        honour_cancel: options.honour_cancel,
+        out: Mutex::new(tokio::io::stdout()),
+        cancels: Mutex::default(),
+    });
+    server.log.note(&json!({ "kind": "start" }));
+    let why = tokio::select! {
+        () = read(Arc::clone(&server), options.ignore_eof) => "stdin_eof",
+        () = signals(&server, options.ignore_term) => "signal",
+        () = tokio::time::sleep(options.linger) => "linger",
+    };
+    server.log.note(&json!({ "kind": "exit", "why": why }));
+    ExitCode::SUCCESS
+}
+
+async fn read(server: Arc<Server>, ignore_eof: bool) {
+    let mut input = BufReader::new(tokio::io::stdin());
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = input.read_until(b'\n', &mut line).await;
+        if !matches!(read, Ok(n) if n > 0) || line.len() > LONGEST {
+            break;
+        }
+        match serde_json::from_slice::<Value>(&line) {
+            Ok(message) => take(&server, message).await,
+            Err(error) => server.log.note(&json!({ "kind": "bad_line", "error": error.to_string() })),
+        }
+    }
+    server.log.note(&json!({ "kind": "stdin_eof" }));
+    if ignore_eof {
+        std::future::pending::<()>().await;
+    }
+}
+
+async fn signals(server: &Server, ignore: bool) {
+    async fn next(signal: &mut Option<Signal>) {
+        match signal {
+            Some(signal) => {
+                signal.recv().await;
+            }
+            None => std::future::pending().await,
+        }
+    }
+    let mut term = signal(SignalKind::terminate()).ok();
+    let mut int = signal(SignalKind::interrupt()).ok();
+    let mut hup = signal(SignalKind::hangup()).ok();
+    loop {
+        let name = tokio::select! {
+            () = next(&mut term) => "SIGTERM",
+            () = next(&mut int) => "SIGINT",
+            () = next(&mut hup) => "SIGHUP",
+        };
+        server.log.note(&json!({ "kind": "signal", "signal": name }));
+        if !ignore {
+            return;
+        }
+    }
+}
+
+async fn take(server: &Arc<Server>, message: Value) {
+    let Some(method) = message["method"].as_str().map(str::to_owned) else { return };
+    let params = message["params"].clone();
+    let id = message["id"].clone();
+    if id.is_null() {
+        server.log.note(&json!({ "kind": "notification", "method": method }));
+        if method == "notifications/cancelled"
+            && let Some(cancel) = server.cancels.lock().await.get(&params["requestId"].to_string())
+        {
+            cancel.send_replace(true);
+        }
+        return;
+    }
+    if method == "tools/call" {
+        let (tx, cancelled) = watch::channel(false);
+        server.cancels.lock().await.insert(id.to_string(), tx);
+        let server = Arc::clone(server);
+        tokio::spawn(async move {
+            let answer = effect_tools::call(&server, &id, &params, cancelled).await;
+            server.cancels.lock().await.remove(&id.to_string());
+            if let Some(answer) = answer {
+                server.answer(&id, answer).await;
+            }
+        });
+        return;
+    }
+    let answer = match method.as_str() {
+        "initialize" => Ok(greeting(&params)),
+        "ping" => Ok(json!({})),
+        "tools/list" => Ok(effect_tools::list()),
+        other => Err(json!({ "code": -32601, "message": format!("no method {other}") })),
+    };
+    server.answer(&id, answer).await;
+}
+
+fn greeting(params: &Value) -> Value {
+    let version = match params["protocolVersion"].as_str() {
+        Some(known @ ("2025-06-18" | "2025-11-25")) => known,
+        Some(_) | None => "2025-11-25",
+    };
+    json!({
+        "protocolVersion": version,
+        "capabilities": { "tools": {} },
+        "serverInfo": { "name": "effect-server", "version": env!("CARGO_PKG_VERSION") },
+    })
+}
+
+impl Server {
+    async fn answer(&self, id: &Value, answer: Result<Value, Value>) {
+        let message = match answer {
+            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+        };
+        self.send(&message).await;
+    }
+
+    pub(crate) async fn send(&self, message: &Value) {
+        let mut out = self.out.lock().await;
+        let line = format!("{message}\n");
+        let wrote = async {
+            out.write_all(line.as_bytes()).await?;
+            out.flush().await
+        };
+        if let Err(error) = wrote.await {
+            self.log.note(&json!({ "kind": "write_failed", "error": error.to_string() }));
+        }
+    }
+}
