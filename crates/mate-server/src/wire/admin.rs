@@ -1,0 +1,126 @@
+//! Requests about what an installation consists of.
+
+use super::SecretText;
+use mate_model::words::{ApprovalMode, EffectClass, Role};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `POST /api/v1/accounts`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddAccount {
+    /// Its name, unique.
+    pub name: String,
+    /// May manage accounts, connections, runtimes and policies.
+    #[serde(default)]
+    pub admin: bool,
+}
+
+/// `POST /api/v1/tokens`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddToken {
+    /// Whose it will be, by name or id; the caller's own if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// Good for this project only, by name or id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// At most this role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// When it ends: RFC 3339, or a time from now such as `30d`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+}
+
+/// `POST /api/v1/projects`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddProject {
+    /// Its name, unique.
+    pub name: String,
+    /// The directory that its sessions work in, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+}
+
+/// `POST /api/v1/projects/{project}/members`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetMember {
+    /// Who, by name or id.
+    pub account: String,
+    /// What they may do.
+    pub role: Role,
+}
+
+/// `POST /api/v1/runtimes`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddRuntime {
+    /// Its name, unique.
+    pub name: String,
+    /// A known agent program, whose way to be launched is built in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// The program and its arguments; instead of the preset's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+}
+
+/// `POST /api/v1/connections`: with a `url` or with a `command`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddConnection {
+    /// Its name, unique; the prefix of its tools.
+    pub name: String,
+    /// The address of a server that speaks MCP over Streamable HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// A program that speaks MCP over its standard streams, and its arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+    /// Environment variables of the program. Sealed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secret_env: BTreeMap<String, SecretText>,
+    /// Headers sent to the address. Sealed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, SecretText>,
+    /// `TOOL.FIELD`: arguments that are recorded as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_fields: Vec<String>,
+    /// Its tools appear without its name before them.
+    #[serde(default)]
+    pub bare: bool,
+    /// The upstream's annotations decide the effect class where a grant is silent.
+    #[serde(default)]
+    pub trust_annotations: bool,
+    /// The effect class where a grant is silent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<EffectClass>,
+}
+
+/// `POST /api/v1/grants`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddGrant {
+    /// To which project, by name or id.
+    pub project: String,
+    /// For which connection, by name or id.
+    pub connection: String,
+    /// Patterns of the upstream's own tool names.
+    pub tools: Vec<String>,
+    /// The effect class of these tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<EffectClass>,
+    /// When a person is asked; never if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approve: Option<ApprovalMode>,
+    /// When it ends: RFC 3339, or a time from now such as `30d`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// How many calls it is good for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_calls: Option<i64>,
+}

@@ -1,0 +1,12 @@
+//! What clients send: one struct per request, shared with the command line.
+//!
+//! Unknown fields are refused. What the interface answers is written by the routes: an object has
+//! its `id` and, where it has one, its `state`; a list is `{"items": [...], "next": cursor or null}`.
+
+mod admin;
+mod secret;
+mod task;
+
+pub use admin::{AddAccount, AddConnection, AddGrant, AddProject, AddRuntime, AddToken, SetMember};
+pub use secret::SecretText;
+pub use task::{AddTask, Reject, Stop};

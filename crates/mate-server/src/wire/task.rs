@@ -1,0 +1,45 @@
+//! Requests about tasks.
+
+use mate_model::{SessionId, records::TaskPolicy};
+use serde::{Deserialize, Serialize};
+
+/// `POST /api/v1/projects/{project}/tasks`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddTask {
+    /// What the agent is asked to do.
+    pub instructions: String,
+    /// Which runtime, by name or id; may be left out when there is just one, or with a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
+    /// Go on in this session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+    /// Approve it at once.
+    #[serde(default)]
+    pub approve: bool,
+    /// Wait when the session is busy; otherwise the task is refused.
+    #[serde(default = "yes")]
+    pub queue: bool,
+    /// What it wants beyond the instructions.
+    #[serde(default)]
+    pub policy: TaskPolicy,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// `POST /api/v1/tasks/{task}/reject`; an empty body is one without a reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reject {
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// `POST /api/v1/tasks/{task}/approve|stop|kill`: nothing to say; also the empty body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {}
