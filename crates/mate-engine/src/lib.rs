@@ -1,1 +1,51 @@
-//! 
+//! The use cases, one verb per file: what the interfaces, the workers and recovery call.
+//!
+//! The engine does not know which engine its stores have, who drives the runtime, or what HTTP is.
+#![forbid(unsafe_code)]
+
+pub mod admin;
+pub mod admit;
+pub mod conclude;
+pub mod error;
+pub mod home;
+pub mod lock;
+pub mod principal;
+pub mod recover;
+pub mod schedule;
+pub mod settings;
+pub mod stores;
+pub mod surroundings;
+pub mod task;
+
+pub use error::EngineError;
+pub use home::{Home, SessionFolder};
+pub use lock::SessionLock;
+pub use principal::Principal;
+pub use recover::{Recovered, Undertaker};
+pub use schedule::{Launcher, Round, Scheduler};
+pub use settings::Settings;
+pub use stores::Stores;
+pub use task::{Cursor, EventPage, EventView, OperationPage, OperationView, Report, Submit, TaskPage, TaskView};
+
+use mate_guard::{Key, Vault};
+use mate_model::{Clock, Entropy};
+use mate_store::Ledger;
+use std::sync::Arc;
+
+/// What every use case needs.
+pub struct Engine {
+    /// What was asked, allowed and decided.
+    pub ledger: Ledger,
+    /// Where journals are.
+    pub stores: Stores,
+    /// Where files are.
+    pub home: Home,
+    /// The home's key; keys of sessions are derived from it.
+    pub key: Key,
+    /// Seals and opens secrets.
+    pub vault: Vault,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids and secrets.
+    pub entropy: Arc<dyn Entropy>,
+}

@@ -32,6 +32,11 @@ pub enum TurnEnd {
         /// There was no message, no tool call and no usage at all.
         empty: bool,
     },
+    /// The runtime answered the prompt with an error, or with a stop reason that is not known here.
+    Errored {
+        /// What it said; redacted.
+        detail: String,
+    },
     /// The process went away, or its stream ended, without an answer.
     Lost {
         /// A tool of the runtime's own was at work.
@@ -114,13 +119,15 @@ impl TurnState {
             (Self::Starting, TurnCommand::Prompt) => Self::Prompted { at: now },
             (Self::Starting, TurnCommand::Finish { end, .. }) => match end {
                 TurnEnd::NotStarted { .. } | TurnEnd::StoppedFirst => Self::Ended { end, at: now },
-                TurnEnd::Answered { .. } | TurnEnd::Lost { .. } => return Err(Refusal::NoEvidence),
+                TurnEnd::Answered { .. } | TurnEnd::Errored { .. } | TurnEnd::Lost { .. } => {
+                    return Err(Refusal::NoEvidence);
+                }
             },
             (Self::Prompted { .. }, TurnCommand::Finish { end, in_flight }) => match end {
-                TurnEnd::Answered { .. } | TurnEnd::Lost { .. } if in_flight > 0 => {
+                TurnEnd::Answered { .. } | TurnEnd::Errored { .. } | TurnEnd::Lost { .. } if in_flight > 0 => {
                     Self::Settling { end, at: now }
                 }
-                TurnEnd::Answered { .. } | TurnEnd::Lost { .. } => Self::Ended { end, at: now },
+                TurnEnd::Answered { .. } | TurnEnd::Errored { .. } | TurnEnd::Lost { .. } => Self::Ended { end, at: now },
                 TurnEnd::NotStarted { .. } | TurnEnd::StoppedFirst => return Err(Refusal::NoEvidence),
             },
             (Self::Settling { end, .. }, TurnCommand::Close { in_flight: 0 }) => {
@@ -221,6 +228,7 @@ pub fn conclusion(facts: Facts<'_>) -> Result<(End, Option<UnknownReason>), Refu
             let own = own_activity.then_some(UnknownReason::OwnActivity);
             (failed(FailReason::RuntimeLost, detail), operations.or(own))
         }
+        TurnEnd::Errored { detail } => (failed(FailReason::RuntimeError, detail), operations),
         TurnEnd::NotStarted { detail } => (failed(FailReason::StartFailed, detail), None),
         TurnEnd::StoppedFirst => (End::Stopped { evidence: StopEvidence::NeverStarted }, None),
     })

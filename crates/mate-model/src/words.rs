@@ -119,6 +119,8 @@ FailReason, "a reason to fail" {
     RuntimeLost = "runtime_lost",
     /// The runtime could not be launched, or did not take the session; no prompt was sent.
     StartFailed = "start_failed",
+    /// The runtime answered the prompt with an error.
+    RuntimeError = "runtime_error",
     /// The task wanted a report, and the agent made none.
     ReportMissing = "report_missing",
 });

@@ -21,10 +21,18 @@ pub mod value;
 
 pub use bell::Doorbell;
 pub use error::{ConstraintKind, StoreError};
-pub use journal::{Change, JOURNAL_SCHEMA, JournalError, JournalReader, JournalWriter};
-pub use ledger::{LEDGER_SCHEMA, Ledger, LedgerError};
+pub use journal::{
+    BULK, Change, JOURNAL_SCHEMA, JournalError, JournalHead, JournalReader, JournalWriter, OperationFacts, Takeover,
+    Written,
+};
+pub use ledger::{
+    AdmissionRow, Authority, Claim, IdempotencyKey, IdempotencyRecord, LEDGER_SCHEMA, Ledger, LedgerError, NewTask,
+    Submitted, TaskAuthority,
+};
 pub use migration::{Migration, Schema, SchemaState};
 pub use page::Page;
 pub use port::{Database, Engine, Expect, MAX_ROWS, Statement};
+pub use postgres::PostgresDatabase;
 pub use row::Row;
+pub use sqlite::{SqliteDatabase, SqliteOptions};
 pub use value::Value;

@@ -14,7 +14,6 @@ use uuid::Uuid;
 
 const NOW: Micros = Micros(1);
 const BOUND: Micros = Micros(2);
-const AFTER: Micros = Micros(3);
 const PERSON: AccountId = AccountId::new(Uuid::from_u128(1));
 const TURN: TurnId = TurnId::new(Uuid::from_u128(2));
 
@@ -28,6 +27,7 @@ pub(super) const FIRST_APPROVAL: ApprovalState = ApprovalState::Open { expires: 
 pub(super) enum Over {
     EndTurn,
     Cancelled,
+    Errored,
     Lost,
     LostAtOwnWork,
     NotStarted,
@@ -40,6 +40,7 @@ impl Over {
         match self {
             Self::EndTurn => TurnEnd::Answered { reason: StopReason::EndTurn, empty: false },
             Self::Cancelled => TurnEnd::Answered { reason: StopReason::Cancelled, empty: false },
+            Self::Errored => TurnEnd::Errored { detail },
             Self::Lost => TurnEnd::Lost { own_activity: false, detail },
             Self::LostAtOwnWork => TurnEnd::Lost { own_activity: true, detail },
             Self::NotStarted => TurnEnd::NotStarted { detail },
@@ -52,6 +53,7 @@ impl Over {
         match self {
             Self::EndTurn => "answered: end_turn",
             Self::Cancelled => "answered: cancelled",
+            Self::Errored => "answered with an error",
             Self::Lost => "lost",
             Self::LostAtOwnWork => "lost, the runtime's own tool at work",
             Self::NotStarted => "not started",
@@ -65,6 +67,7 @@ impl Over {
         Some(match end {
             TurnEnd::Answered { reason: StopReason::Cancelled, .. } => Self::Cancelled,
             TurnEnd::Answered { .. } => Self::EndTurn,
+            TurnEnd::Errored { .. } => Self::Errored,
             TurnEnd::Lost { own_activity: true, .. } => Self::LostAtOwnWork,
             TurnEnd::Lost { own_activity: false, .. } => Self::Lost,
             TurnEnd::NotStarted { .. } => Self::NotStarted,
@@ -225,7 +228,6 @@ impl Key for OperationKey {
 pub(super) enum ApprovalKey {
     Allow,
     Deny,
-    Expire,
     Withdraw,
     Use,
 }
@@ -234,13 +236,12 @@ impl Key for ApprovalKey {
     type State = ApprovalState;
 
     fn decide(self, state: &ApprovalState) -> Result<Transition<ApprovalState>, Refusal> {
-        let (command, now) = match self {
-            Self::Allow => (ApprovalCommand::Allow { by: PERSON }, NOW),
-            Self::Deny => (ApprovalCommand::Deny { by: PERSON, reason: String::new() }, NOW),
-            Self::Expire => (ApprovalCommand::Expire, AFTER),
-            Self::Withdraw => (ApprovalCommand::Withdraw, NOW),
-            Self::Use => (ApprovalCommand::Use, NOW),
+        let command = match self {
+            Self::Allow => ApprovalCommand::Allow { by: PERSON },
+            Self::Deny => ApprovalCommand::Deny { by: PERSON, reason: String::new() },
+            Self::Withdraw => ApprovalCommand::Withdraw,
+            Self::Use => ApprovalCommand::Use,
         };
-        state.decide(command, now)
+        state.decide(command, NOW)
     }
 }

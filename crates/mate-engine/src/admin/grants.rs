@@ -1,0 +1,157 @@
+//! Grants: a project's authority to use some tools of a connection, until revoked.
+
+use super::{Listing, Paging, check};
+use crate::{Engine, EngineError, Principal};
+use mate_model::{
+    GrantId,
+    event::{Draft, EventType},
+    records::Grant,
+    words::{ApprovalMode, EffectClass, Role},
+};
+use mate_store::LedgerError;
+use serde_json::json;
+use uuid::Uuid;
+
+/// What a grant is made of.
+#[derive(Clone, Debug)]
+pub struct NewGrant {
+    /// To which project, by name or id.
+    pub project: String,
+    /// For which connection, by name or id.
+    pub connection: String,
+    /// Patterns over the upstream's own tool names.
+    pub tools: Vec<String>,
+    /// The effect class of these tools, if the grant says.
+    pub effect: Option<EffectClass>,
+    /// When a person's leave is wanted.
+    pub approve: ApprovalMode,
+    /// When it ends: a moment, or a time from now.
+    pub expires: Option<String>,
+    /// How many calls it is good for, if limited.
+    pub max_calls: Option<i64>,
+}
+
+/// A grant, with the connection's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedGrant {
+    /// The grant.
+    pub grant: Grant,
+    /// The connection's name, also when it was removed.
+    pub connection_name: String,
+}
+
+impl Engine {
+    /// Adds a grant. Asked again with the same `id`, it answers with the first one.
+    ///
+    /// # Errors
+    /// A value that is wrong; not an owner; an archived project; the ledger's.
+    pub async fn add_grant(&self, who: &Principal, id: Uuid, new: NewGrant) -> Result<NamedGrant, EngineError> {
+        let project = self.live_project(who, &new.project, Role::Owner).await?;
+        let connection = match self.connection(who, &new.connection).await {
+            Err(EngineError::NotFound) => {
+                return Err(EngineError::invalid("connection", "no connection has this name or id"));
+            }
+            other => other?,
+        };
+        check::globs(&new.tools)?;
+        if new.max_calls.is_some_and(|most| most < 1) {
+            return Err(EngineError::invalid("max_calls", "must be 1 or more: leave it out for no limit"));
+        }
+        let at = self.writing_time().await?;
+        let expires_at = new.expires.as_deref().map(|text| check::expires(text, at)).transpose()?;
+        let grant = Grant {
+            id: GrantId::new(id),
+            project: project.id,
+            connection: connection.id,
+            tools: new.tools,
+            effect: new.effect,
+            approve: new.approve,
+            expires_at,
+            max_calls: new.max_calls,
+            used_calls: 0,
+            created_by: who.account,
+            created_at: at,
+            revoked_at: None,
+        };
+        let data = json!({
+            "by": who.account, "grant": grant.id, "connection": connection.id, "connection_name": connection.name,
+            "tools": grant.tools, "effect": grant.effect, "approve": grant.approve,
+            "expires_at_us": grant.expires_at, "max_calls": grant.max_calls,
+        });
+        let draft = Draft { kind: EventType::GrantAdded, task: None, turn: None, at, data };
+        match self.ledger.add_grant(&grant, draft).await {
+            Ok(()) => Ok(NamedGrant { grant, connection_name: connection.name }),
+            Err(taken @ LedgerError::Taken(_)) => {
+                let first = self.ledger.grant(grant.id).await?;
+                match first.filter(|first| first.project == project.id) {
+                    Some(first) => self.named(first).await,
+                    None => Err(taken.into()),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A project's grants, by age; `all` shows the revoked ones too.
+    ///
+    /// # Errors
+    /// Not a viewer; the ledger's.
+    pub async fn grants(
+        &self,
+        who: &Principal,
+        project: &str,
+        all: bool,
+        page: &Paging,
+    ) -> Result<Listing<NamedGrant>, EngineError> {
+        let project = self.project(who, project, Role::Viewer).await?;
+        let after = page.position()?;
+        let list = if all {
+            self.ledger.grants(project.id, after, page.limit).await?
+        } else {
+            self.ledger.live_grants(project.id, after, page.limit).await?
+        };
+        let list: Listing<Grant> = list.into();
+        let mut items = Vec::with_capacity(list.items.len());
+        for grant in list.items {
+            items.push(self.named(grant).await?);
+        }
+        Ok(Listing { items, unreadable: list.unreadable, next: list.next })
+    }
+
+    async fn named(&self, grant: Grant) -> Result<NamedGrant, EngineError> {
+        let connection = self.ledger.connection(grant.connection).await?;
+        let connection_name = connection.map_or_else(|| grant.connection.to_string(), |known| known.name);
+        Ok(NamedGrant { grant, connection_name })
+    }
+
+    /// A grant of a project that the caller may see.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFound`].
+    pub async fn grant(&self, who: &Principal, id: &str) -> Result<NamedGrant, EngineError> {
+        let id = id.parse().map_err(|_| EngineError::NotFound)?;
+        let grant = self.ledger.grant(id).await?.ok_or(EngineError::NotFound)?;
+        self.demand(who, grant.project, Role::Viewer).await?;
+        self.named(grant).await
+    }
+
+    /// Revokes a grant: no call is admitted under it from here on. Revoked already: nothing changes.
+    ///
+    /// # Errors
+    /// Not an owner; [`EngineError::NotFound`]; the ledger's.
+    pub async fn revoke_grant(&self, who: &Principal, id: &str) -> Result<NamedGrant, EngineError> {
+        let named = self.grant(who, id).await?;
+        let grant = &named.grant;
+        self.demand(who, grant.project, Role::Owner).await?;
+        if grant.revoked_at.is_some() {
+            return Ok(named);
+        }
+        let at = self.writing_time().await?;
+        let data = json!({ "by": who.account, "grant": grant.id });
+        let draft = Draft { kind: EventType::GrantRevoked, task: None, turn: None, at, data };
+        match self.ledger.revoke_grant(grant.project, grant.id, at, draft).await {
+            Ok(()) | Err(LedgerError::NotFound(_)) => self.grant(who, id).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The first steps of a home: its key, its first account, project and token.
+
+use crate::{Engine, EngineError, Home};
+use mate_guard::{ApiToken, key_file};
+use mate_model::{
+    AccountId, Entropy, ProjectId, TokenId,
+    event::{Draft, EventType},
+    records::{Account, Project, Token},
+};
+use serde_json::json;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+/// The name of the first account.
+const OWNER: &str = "owner";
+
+/// The name of the first project.
+const PROJECT: &str = "default";
+
+/// A home that was just made.
+#[derive(Debug)]
+pub struct Initialised {
+    /// The first account: an administrator.
+    pub account: Account,
+    /// The first project; the account owns it.
+    pub project: Project,
+    /// The account's token, also in the home's file `token`.
+    pub token: ApiToken,
+}
+
+/// Makes the home's folder and key where they are missing. A home that has a ledger and no key gets none: a
+/// new one could not open what the old one sealed.
+///
+/// # Errors
+/// What the file system says; a key that is missing, open to others or damaged.
+pub fn create_home(home: &Home, key: &Path, entropy: &dyn Entropy) -> Result<(), EngineError> {
+    home.create().map_err(|error| EngineError::Internal(format!("cannot make {}: {error}", home.path().display())))?;
+    let key = if home.ledger().exists() { key_file::load(key) } else { key_file::load_or_create(key, entropy) };
+    key.map(|_| ()).map_err(|error| EngineError::Internal(error.to_string()))
+}
+
+impl Engine {
+    /// Makes the first account, project and token in an empty ledger, and writes the token's file. After a crash
+    /// in the middle, it goes on where it was.
+    ///
+    /// # Errors
+    /// `already_initialised` when it was done before: nothing is changed; the stores' and the file system's.
+    pub async fn initialise(&self) -> Result<Initialised, EngineError> {
+        let account = self.first_account().await?;
+        let project = self.first_project(&account).await?;
+        let token = ApiToken::mint(self.entropy.as_ref());
+        // The file first: a token in the ledger says that all is done.
+        write_token(&self.home.token(), token.reveal())
+            .map_err(|error| EngineError::Internal(format!("cannot write the token's file: {error}")))?;
+        let row = Token {
+            id: TokenId::new(self.entropy.uuid()),
+            account: account.id,
+            hash: *token.hash().as_bytes(),
+            project: None,
+            role: None,
+            expires_at: None,
+            revoked_at: None,
+            created_at: self.writing_time().await?,
+        };
+        self.ledger.add_token(&row).await?;
+        Ok(Initialised { account, project, token })
+    }
+
+    async fn first_account(&self) -> Result<Account, EngineError> {
+        let known = self.ledger.accounts(None, 2).await?;
+        let done = || {
+            EngineError::refused(
+                "already_initialised",
+                format!("{} is a home already; nothing was changed", self.home.path().display()),
+            )
+        };
+        match known.items.as_slice() {
+            [] if known.corrupt.is_empty() => {}
+            [half] if half.name == OWNER && self.ledger.tokens(half.id, None, 1).await?.items.is_empty() => {
+                return Ok(half.clone());
+            }
+            _ => return Err(done()),
+        }
+        let at = self.writing_time().await?;
+        let id = AccountId::new(self.entropy.uuid());
+        let account = Account { id, name: OWNER.to_owned(), admin: true, disabled_at: None, created_at: at };
+        self.ledger.add_account(&account).await?;
+        Ok(account)
+    }
+
+    async fn first_project(&self, owner: &Account) -> Result<Project, EngineError> {
+        if let Some(project) = self.ledger.project_by_name(PROJECT).await? {
+            return Ok(project);
+        }
+        let at = self.writing_time().await?;
+        let id = ProjectId::new(self.entropy.uuid());
+        let project = Project { id, name: PROJECT.to_owned(), workspace: None, archived_at: None, created_at: at };
+        let data = json!({ "by": owner.id, "name": PROJECT, "workspace": null });
+        let draft = Draft { kind: EventType::ProjectAdded, task: None, turn: None, at, data };
+        self.ledger.add_project(&project, owner.id, draft).await?;
+        Ok(project)
+    }
+}
+
+/// Writes the file beside its place and moves it there, so that it is whole or not there at all.
+fn write_token(path: &Path, token: &str) -> io::Result<()> {
+    let draft = path.with_extension("new");
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    file.write_all(token.as_bytes())?;
+    file.write_all(b"\n")?;
+    file.sync_all()?;
+    fs::rename(&draft, path)?;
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}

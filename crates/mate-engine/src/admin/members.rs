@@ -1,0 +1,110 @@
+//! Members: who may act in a project, and in which role.
+
+use super::{Listing, Paging};
+use crate::{Engine, EngineError, Principal};
+use mate_model::{
+    AccountId, ProjectId,
+    event::{Draft, EventType},
+    records::Member,
+    words::Role,
+};
+use mate_store::LedgerError;
+use serde_json::json;
+
+/// A member, with the account's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedMember {
+    /// The member.
+    pub member: Member,
+    /// The account's name.
+    pub name: String,
+}
+
+impl Engine {
+    /// Makes an account a member, or changes a member's role.
+    ///
+    /// # Errors
+    /// Not an owner; no such account; the last owner losing that role; the ledger's.
+    pub async fn set_member(
+        &self,
+        who: &Principal,
+        project: &str,
+        account: &str,
+        role: Role,
+    ) -> Result<NamedMember, EngineError> {
+        let project = self.live_project(who, project, Role::Owner).await?;
+        let account = self.find_account(account).await?;
+        let account =
+            account.ok_or_else(|| EngineError::invalid("account", "no account has this name or id"))?;
+        if role < Role::Owner {
+            self.leave_an_owner(project.id, account.id).await?;
+        }
+        let at = self.writing_time().await?;
+        let member = Member { project: project.id, account: account.id, role, added_at: at };
+        let data = json!({ "by": who.account, "account": account.id, "role": role });
+        let draft = Draft { kind: EventType::MemberSet, task: None, turn: None, at, data };
+        self.ledger.set_member(&member, draft).await?;
+        Ok(NamedMember { member, name: account.name })
+    }
+
+    /// Removes a member. No member: nothing changes.
+    ///
+    /// # Errors
+    /// Not an owner; the last owner; the ledger's.
+    pub async fn remove_member(&self, who: &Principal, project: &str, account: &str) -> Result<(), EngineError> {
+        let project = self.project(who, project, Role::Owner).await?;
+        let account = self.find_account(account).await?.ok_or(EngineError::NotFound)?;
+        self.leave_an_owner(project.id, account.id).await?;
+        let at = self.writing_time().await?;
+        let data = json!({ "by": who.account, "account": account.id });
+        let draft = Draft { kind: EventType::MemberRemoved, task: None, turn: None, at, data };
+        match self.ledger.remove_member(project.id, account.id, draft).await {
+            Ok(()) | Err(LedgerError::NotFound(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A project's members.
+    ///
+    /// # Errors
+    /// Not a viewer; the ledger's.
+    pub async fn members(
+        &self,
+        who: &Principal,
+        project: &str,
+        page: &Paging,
+    ) -> Result<Listing<NamedMember>, EngineError> {
+        let project = self.project(who, project, Role::Viewer).await?;
+        let list: Listing<Member> = self.ledger.members(project.id, page.position()?, page.limit).await?.into();
+        let mut items = Vec::with_capacity(list.items.len());
+        for member in list.items {
+            let account = self.ledger.account(member.account).await?;
+            let name = account.map_or_else(|| member.account.to_string(), |account| account.name);
+            items.push(NamedMember { member, name });
+        }
+        Ok(Listing { items, unreadable: list.unreadable, next: list.next })
+    }
+
+    /// Refuses to take the role from the project's last owner.
+    async fn leave_an_owner(&self, project: ProjectId, losing: AccountId) -> Result<(), EngineError> {
+        let mut after = None;
+        let mut is_owner = false;
+        loop {
+            let page = self.ledger.members(project, after, Paging::MOST).await?;
+            for member in page.items.iter().filter(|member| member.role == Role::Owner) {
+                if member.account != losing {
+                    return Ok(());
+                }
+                is_owner = true;
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        if is_owner {
+            return Err(EngineError::refused("last_owner", "a project keeps an owner: make somebody else owner first"));
+        }
+        Ok(())
+    }
+}

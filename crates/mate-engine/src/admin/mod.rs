@@ -1,0 +1,35 @@
+//! Administration: who there is, what belongs together, what may be used. One noun per file.
+
+pub mod accounts;
+pub mod check;
+pub mod connections;
+pub mod grants;
+pub mod init;
+pub mod members;
+pub mod page;
+pub mod projects;
+pub mod runtimes;
+pub mod sessions;
+pub mod tokens;
+
+pub use connections::NewConnection;
+pub use grants::{NamedGrant, NewGrant};
+pub use init::{Initialised, create_home};
+pub use members::NamedMember;
+pub use page::{Listing, Paging};
+pub use tokens::{NewToken, Shown};
+
+use crate::{Engine, EngineError};
+use mate_model::Micros;
+
+impl Engine {
+    /// The time, for a change: refused when the clock stands before what the ledger has seen.
+    ///
+    /// # Errors
+    /// [`EngineError::Unavailable`], and the ledger's.
+    pub(crate) async fn writing_time(&self) -> Result<Micros, EngineError> {
+        let now = self.clock.now();
+        self.ledger.observe_time(now).await?;
+        Ok(now)
+    }
+}

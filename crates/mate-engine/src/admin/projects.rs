@@ -1,0 +1,117 @@
+//! Projects: what work belongs together.
+
+use super::{Listing, Paging, check};
+use crate::{Engine, EngineError, Principal};
+use mate_model::{
+    ProjectId,
+    event::{Draft, EventType},
+    records::Project,
+    words::Role,
+};
+use mate_store::LedgerError;
+use serde_json::json;
+use uuid::Uuid;
+
+impl Engine {
+    /// Adds a project; who asks is its first owner. Asked again with the same `id`, it answers with the first one.
+    ///
+    /// # Errors
+    /// A name that is wrong or taken, a workspace that cannot be used, a token that is limited to a project or a
+    /// role; the ledger's.
+    pub async fn add_project(
+        &self,
+        who: &Principal,
+        id: Uuid,
+        name: &str,
+        workspace: Option<&str>,
+    ) -> Result<Project, EngineError> {
+        if who.only_project.is_some() || who.at_most.is_some_and(|most| most < Role::Owner) {
+            return Err(EngineError::NotAllowed { needed: "a token that is not limited to a project or a role" });
+        }
+        check::name("name", name)?;
+        let workspace = match workspace {
+            Some(directory) => Some(check::workspace(directory, self.home.path()).await?),
+            None => None,
+        };
+        let at = self.writing_time().await?;
+        let project = Project { id: ProjectId::new(id), name: name.to_owned(), workspace, archived_at: None, created_at: at };
+        let data = json!({ "by": who.account, "name": name, "workspace": project.workspace });
+        let draft = Draft { kind: EventType::ProjectAdded, task: None, turn: None, at, data };
+        match self.ledger.add_project(&project, who.account, draft).await {
+            Ok(()) => Ok(project),
+            Err(taken @ LedgerError::Taken(_)) => match self.ledger.project(project.id).await? {
+                Some(first) => Ok(first),
+                None => Err(taken.into()),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The project with this name or id, if the caller may at least do what `needed` says.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFound`] also for a project that the caller has no role in.
+    pub async fn project(&self, who: &Principal, name_or_id: &str, needed: Role) -> Result<Project, EngineError> {
+        let found = match name_or_id.parse() {
+            Ok(id) => self.ledger.project(id).await?,
+            Err(_) if check::is_name(name_or_id) => self.ledger.project_by_name(name_or_id).await?,
+            Err(_) => None,
+        };
+        let project = found.ok_or(EngineError::NotFound)?;
+        self.demand(who, project.id, needed).await?;
+        Ok(project)
+    }
+
+    /// The caller's projects, by age.
+    ///
+    /// # Errors
+    /// The ledger's.
+    pub async fn projects(&self, who: &Principal, page: &Paging) -> Result<Listing<Project>, EngineError> {
+        if let Some(only) = who.only_project {
+            let project = self.project(who, &only.to_string(), Role::Viewer).await;
+            let items = match project {
+                Ok(project) if page.after.is_none() => vec![project],
+                Ok(_) | Err(EngineError::NotFound) => Vec::new(),
+                Err(error) => return Err(error),
+            };
+            return Ok(Listing { items, unreadable: Vec::new(), next: None });
+        }
+        Ok(self.ledger.projects(Some(who.account), page.position()?, page.limit).await?.into())
+    }
+
+    /// Archives a project: it takes no new work, and its tasks have no authority from here on. Archived already:
+    /// nothing changes.
+    ///
+    /// # Errors
+    /// Not an owner; the ledger's.
+    pub async fn archive_project(&self, who: &Principal, name_or_id: &str) -> Result<Project, EngineError> {
+        let project = self.project(who, name_or_id, Role::Owner).await?;
+        if project.archived_at.is_some() {
+            return Ok(project);
+        }
+        let at = self.writing_time().await?;
+        let draft =
+            Draft { kind: EventType::ProjectArchived, task: None, turn: None, at, data: json!({ "by": who.account }) };
+        match self.ledger.archive_project(project.id, at, draft).await {
+            Ok(()) | Err(LedgerError::NotFound(_)) => self.project(who, name_or_id, Role::Owner).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The project that may still be changed.
+    ///
+    /// # Errors
+    /// As [`Engine::project`], and `project_archived`.
+    pub(crate) async fn live_project(
+        &self,
+        who: &Principal,
+        name_or_id: &str,
+        needed: Role,
+    ) -> Result<Project, EngineError> {
+        let project = self.project(who, name_or_id, needed).await?;
+        if project.archived_at.is_some() {
+            return Err(EngineError::refused("project_archived", "the project is archived: use another one"));
+        }
+        Ok(project)
+    }
+}

@@ -1,0 +1,82 @@
+//! Runtimes: agent programs that exist already, and how to launch them.
+
+use super::{Listing, Paging, check};
+use crate::{Engine, EngineError, Principal};
+use mate_model::{RuntimeId, records::Runtime};
+use mate_store::LedgerError;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// The most bytes of a registration, as JSON.
+const REGISTRATION: usize = 64 * 1024;
+
+impl Engine {
+    /// Adds a runtime. Whoever calls has checked that the room of runtimes understands `registration`.
+    /// Asked again with the same `id`, it answers with the first one.
+    ///
+    /// # Errors
+    /// A name that is wrong or taken; not an administrator; the ledger's.
+    pub async fn add_runtime(
+        &self,
+        who: &Principal,
+        id: Uuid,
+        name: &str,
+        registration: Value,
+    ) -> Result<Runtime, EngineError> {
+        self.demand_admin(who)?;
+        check::name("name", name)?;
+        if registration.to_string().len() > REGISTRATION {
+            return Err(EngineError::invalid("command", "is too long: put it into a script"));
+        }
+        let at = self.writing_time().await?;
+        let runtime =
+            Runtime { id: RuntimeId::new(id), name: name.to_owned(), registration, created_at: at, removed_at: None };
+        match self.ledger.add_runtime(&runtime).await {
+            Ok(()) => Ok(runtime),
+            Err(taken @ LedgerError::Taken(_)) => {
+                self.ledger.runtime(runtime.id).await?.ok_or_else(|| taken.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The runtime with this name or id; its launch is for administrators to see.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFound`], also for one that was removed.
+    pub async fn runtime(&self, who: &Principal, name_or_id: &str) -> Result<Runtime, EngineError> {
+        let found = match name_or_id.parse() {
+            Ok(id) => self.ledger.runtime(id).await?,
+            Err(_) if check::is_name(name_or_id) => self.ledger.runtime_by_name(name_or_id).await?,
+            Err(_) => None,
+        };
+        found.filter(|runtime| runtime.removed_at.is_none()).map(|found| shown(who, found)).ok_or(EngineError::NotFound)
+    }
+
+    /// The runtimes, by age.
+    ///
+    /// # Errors
+    /// The ledger's.
+    pub async fn runtimes(&self, who: &Principal, page: &Paging) -> Result<Listing<Runtime>, EngineError> {
+        let list: Listing<_> = self.ledger.runtimes(page.position()?, page.limit).await?.into();
+        Ok(list.map(|runtime| shown(who, runtime)))
+    }
+
+    /// Removes a runtime: no new session takes it.
+    ///
+    /// # Errors
+    /// Not an administrator; [`EngineError::NotFound`]; the ledger's.
+    pub async fn remove_runtime(&self, who: &Principal, name_or_id: &str) -> Result<(), EngineError> {
+        self.demand_admin(who)?;
+        let runtime = self.runtime(who, name_or_id).await?;
+        self.ledger.remove_runtime(runtime.id, self.writing_time().await?).await?;
+        Ok(())
+    }
+}
+
+fn shown(who: &Principal, mut runtime: Runtime) -> Runtime {
+    if !who.admin {
+        runtime.registration = Value::Null;
+    }
+    runtime
+}

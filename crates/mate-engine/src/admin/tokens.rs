@@ -1,0 +1,122 @@
+//! Tokens: what a caller shows. The secret is shown once, when it is made.
+
+use super::{Listing, Paging, check};
+use crate::{Engine, EngineError, Principal};
+use mate_guard::ApiToken;
+use mate_model::{TokenId, records::Token, words::Role};
+use mate_store::LedgerError;
+use uuid::Uuid;
+
+/// What a token is made of.
+#[derive(Clone, Debug, Default)]
+pub struct NewToken {
+    /// Whose it is, by name or id; the caller's own if absent.
+    pub account: Option<String>,
+    /// Only for this project, by name or id.
+    pub project: Option<String>,
+    /// At most this role.
+    pub role: Option<Role>,
+    /// When it ends: a moment, or a time from now.
+    pub expires: Option<String>,
+}
+
+/// A token, with its secret when it was just made.
+#[derive(Debug)]
+pub struct Shown {
+    /// What is kept of it.
+    pub token: Token,
+    /// The secret: there once, and never again.
+    pub secret: Option<ApiToken>,
+}
+
+impl Engine {
+    /// Makes a token. Asked again with the same `id`, it answers with the first one, without its secret.
+    ///
+    /// # Errors
+    /// A value that is wrong; a caller whose own token is limited; somebody else's account, unless an administrator
+    /// asks; the ledger's.
+    pub async fn add_token(&self, who: &Principal, id: Uuid, new: NewToken) -> Result<Shown, EngineError> {
+        if who.only_project.is_some() || who.at_most.is_some() {
+            // Else it could make itself one that is not limited.
+            return Err(EngineError::NotAllowed { needed: "a token that is not limited to a project or a role" });
+        }
+        let own = who.account.to_string();
+        let account = match self.account(who, new.account.as_deref().unwrap_or(&own)).await {
+            Err(EngineError::NotFound) => {
+                return Err(EngineError::invalid("account", "no account has this name or id, or not for you to see"));
+            }
+            other => other?,
+        };
+        if account.disabled_at.is_some() {
+            return Err(EngineError::refused("account_disabled", "the account is disabled: use another one"));
+        }
+        let project = match &new.project {
+            Some(project) => Some(self.project(who, project, Role::Viewer).await?.id),
+            None => None,
+        };
+        let at = self.writing_time().await?;
+        let expires_at = new.expires.as_deref().map(|text| check::expires(text, at)).transpose()?;
+        let secret = ApiToken::mint(self.entropy.as_ref());
+        let token = Token {
+            id: TokenId::new(id),
+            account: account.id,
+            hash: *secret.hash().as_bytes(),
+            project,
+            role: new.role,
+            expires_at,
+            revoked_at: None,
+            created_at: at,
+        };
+        match self.ledger.add_token(&token).await {
+            Ok(()) => Ok(Shown { token, secret: Some(secret) }),
+            Err(taken @ LedgerError::Taken(_)) => match self.ledger.token(token.id).await? {
+                Some(first) => Ok(Shown { token: first, secret: None }),
+                None => Err(taken.into()),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The caller's tokens, by age; an administrator may name another account.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFound`] for an account that is not the caller's to see; the ledger's.
+    pub async fn tokens(
+        &self,
+        who: &Principal,
+        account: Option<&str>,
+        page: &Paging,
+    ) -> Result<Listing<Token>, EngineError> {
+        let account = match account {
+            Some(account) => self.account(who, account).await?.id,
+            None => who.account,
+        };
+        Ok(self.ledger.tokens(account, page.position()?, page.limit).await?.into())
+    }
+
+    /// Revokes a token: it opens nothing from here on, and tasks submitted with it lose their authority.
+    /// Revoked already: nothing changes.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFound`] for a token that is not the caller's, unless an administrator asks; a limited token
+    /// that would revoke another one than itself; the ledger's.
+    pub async fn revoke_token(&self, who: &Principal, id: &str) -> Result<Token, EngineError> {
+        let id: TokenId = id.parse().map_err(|_| EngineError::NotFound)?;
+        let token = self.visible_token(who, id).await?;
+        if (who.only_project.is_some() || who.at_most.is_some()) && id != who.token {
+            return Err(EngineError::NotAllowed { needed: "a token that is not limited to a project or a role" });
+        }
+        if token.revoked_at.is_some() {
+            return Ok(token);
+        }
+        match self.ledger.revoke_token(id, self.writing_time().await?).await {
+            Ok(()) | Err(LedgerError::NotFound(_)) => self.visible_token(who, id).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn visible_token(&self, who: &Principal, id: TokenId) -> Result<Token, EngineError> {
+        let token = self.ledger.token(id).await?;
+        token.filter(|token| who.admin || token.account == who.account).ok_or(EngineError::NotFound)
+    }
+}

@@ -1,0 +1,304 @@
+//! From a request to a permit: judge, commit the intent, read again.
+
+use super::{
+    Admission, CurrentTurn,
+    request::{Imprint, Request},
+    standing::Allowed,
+    twins::{TwinGuard, TwinKey},
+};
+use crate::EngineError;
+use mate_model::{
+    Micros, OperationId,
+    event::{Draft, EventType},
+    operation::{OperationCommand, OperationState, OperationStateWord, Permit},
+    records::{Connection, Operation},
+    words::{ApprovalMode, DenyReason, EffectClass},
+};
+use mate_store::Change;
+use serde_json::json;
+use std::time::Duration;
+
+/// How long an equal call waits for the one in flight.
+const TWIN_WAIT: Duration = Duration::from_secs(120);
+
+/// The leave to send one call, once.
+#[derive(Debug)]
+pub struct Go {
+    pub(super) permit: Permit,
+    pub(super) class: EffectClass,
+    pub(super) turn: CurrentTurn,
+    pub(super) _twin: Option<TwinGuard>,
+    /// The W3C trace id of the call, 32 hexadecimal digits.
+    pub trace: String,
+}
+
+impl Go {
+    /// The operation that may be sent.
+    #[must_use]
+    pub const fn operation(&self) -> OperationId {
+        self.permit.operation()
+    }
+}
+
+/// What was decided.
+#[derive(Debug)]
+pub enum Admitted {
+    /// The intent is durable and the authority still stands.
+    Go(Box<Go>),
+    /// Not to be sent; the words are for the agent.
+    Refused(String),
+}
+
+impl Admission {
+    /// Judges a call. Every refusal is recorded as an operation with its reason.
+    pub async fn admit(&self, request: &Request<'_>) -> Admitted {
+        match self.try_admit(request).await {
+            Ok(admitted) => admitted,
+            Err(error) => {
+                tracing::warn!(%error, "a call could not be judged or recorded");
+                Admitted::Refused(format!(
+                    "Agent Mate cannot record calls at the moment ({error}). The call was NOT made. \
+                     Try again in a little while, or report that you are blocked."
+                ))
+            }
+        }
+    }
+
+    async fn try_admit(&self, request: &Request<'_>) -> Result<Admitted, EngineError> {
+        let requested_at = self.now();
+        let Some(turn) = self.current() else {
+            // Without a turn there is no task to record it under.
+            return Ok(Admitted::Refused("No task is running in this session. The call was NOT made.".to_owned()));
+        };
+        let standing = match self.look(turn).await? {
+            Ok(standing) => standing,
+            Err((reason, why)) => return self.deny(request, turn, requested_at, None, reason, &why).await,
+        };
+        let Some(connection) = request.connection else {
+            let why = format!("no tool named `{}` is granted to this task", request.tool);
+            return self.deny(request, turn, requested_at, None, DenyReason::UnknownTool, &why).await;
+        };
+        let allowed = match standing.judge(connection, request.tool, requested_at) {
+            Ok(allowed) => allowed,
+            Err((reason, why)) => return self.deny(request, turn, requested_at, None, reason, &why).await,
+        };
+        let class = class_of(&allowed, request);
+        let imprint = self.imprint(request, Some(allowed.connection));
+        if let Err((reason, why)) = leave(&allowed) {
+            return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
+        }
+        let key = TwinKey { connection, tool: request.tool.to_owned(), digest: imprint.digest.clone() };
+        let twin = match self.guard_replay(class, &key).await? {
+            Ok(twin) => twin,
+            Err((reason, why)) => {
+                return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
+            }
+        };
+        if allowed.grant.max_calls.is_some() && !self.engine.ledger.reserve_call(allowed.grant.id).await? {
+            let why = "the grant's calls are used up";
+            return self.deny(request, turn, requested_at, Some(&allowed), DenyReason::LimitReached, why).await;
+        }
+        let trace = self.engine.entropy.uuid().simple().to_string();
+        let operation = self.operation(request, turn, requested_at, Some(&allowed), class, imprint, trace.clone());
+        let permit = self.commit_intent(operation).await?;
+        let go = Go { permit, class, turn, _twin: twin, trace };
+        self.second_read(request, go).await
+    }
+
+    /// The moment of admission: a fresh look, after the intent is durable.
+    async fn second_read(&self, request: &Request<'_>, go: Go) -> Result<Admitted, EngineError> {
+        let verdict = match self.look(go.turn).await {
+            Ok(Ok(standing)) => match request.connection {
+                Some(connection) => standing.judge(connection, request.tool, self.now()).map(|_| ()),
+                None => Err((DenyReason::UnknownTool, "the tool is gone".to_owned())),
+            },
+            Ok(Err(refused)) => Err(refused),
+            Err(error) => Err((DenyReason::NotRecordable, error.to_string())),
+        };
+        let Err((reason, why)) = verdict else { return Ok(Admitted::Go(Box::new(go))) };
+        let operation = go.operation();
+        let detail = format!("{reason}: {why}");
+        self.settle(go, super::Ended::not_sent(detail)).await?;
+        Ok(Admitted::Refused(format!("{why}. The call was NOT made ({operation}). {}", next_step(reason))))
+    }
+
+    async fn commit_intent(&self, operation: Operation) -> Result<Permit, EngineError> {
+        let now = self.now();
+        let transition =
+            OperationState::Requested.decide(operation.class, OperationCommand::Admit, now).map_err(EngineError::from)?;
+        let event = self.event(EventType::OperationAdmitted, &operation, now, json!({ "grant": operation.grant }));
+        let id = operation.id;
+        let operation = Operation { state: transition.to().clone(), admitted_at: Some(now), ..operation };
+        let written = self
+            .journal
+            .write(vec![Change::AddOperation { operation: Box::new(operation), transition }, Change::Event(event)])
+            .await?;
+        let permit = written.permits.into_iter().find(|permit| permit.operation() == id);
+        permit.ok_or_else(|| EngineError::Internal("the journal gave no permit for a committed intent".to_owned()))
+    }
+
+    /// Records a refusal and says it to the agent.
+    pub(super) async fn deny(
+        &self,
+        request: &Request<'_>,
+        turn: CurrentTurn,
+        requested_at: Micros,
+        allowed: Option<&Allowed<'_>>,
+        reason: DenyReason,
+        why: &str,
+    ) -> Result<Admitted, EngineError> {
+        let now = self.now();
+        let imprint = self.imprint(request, allowed.map(|allowed| allowed.connection));
+        let class = allowed.map_or(EffectClass::Effect, |allowed| class_of(allowed, request));
+        let operation = self.operation(request, turn, requested_at, allowed, class, imprint, String::new());
+        let command = OperationCommand::Deny { reason, detail: why.to_owned() };
+        let transition = OperationState::Requested.decide(class, command, now).map_err(EngineError::from)?;
+        let event =
+            self.event(EventType::OperationDenied, &operation, now, json!({ "reason": reason, "detail": why }));
+        let operation = Operation { state: transition.to().clone(), recorded_at: Some(now), ..operation };
+        self.journal
+            .write(vec![Change::AddOperation { operation: Box::new(operation), transition }, Change::Event(event)])
+            .await?;
+        Ok(Admitted::Refused(format!("{why}. The call was NOT made. {}", next_step(reason))))
+    }
+
+    /// Records a call that the bridge refused before it came here.
+    pub async fn refused(&self, request: &Request<'_>, reason: DenyReason, why: &str) {
+        let Some(turn) = self.current() else { return };
+        if let Err(error) = self.deny(request, turn, self.now(), None, reason, why).await {
+            tracing::warn!(%error, "a refused call could not be recorded");
+        }
+    }
+
+    /// The rule that a call which may have happened is not made again.
+    async fn guard_replay(
+        &self,
+        class: EffectClass,
+        key: &TwinKey,
+    ) -> Result<Result<Option<TwinGuard>, (DenyReason, String)>, EngineError> {
+        if class == EffectClass::Read {
+            return Ok(Ok(None));
+        }
+        let twin = match tokio::time::timeout(TWIN_WAIT, self.enter(key)).await {
+            Ok(twin) => twin,
+            Err(_) => {
+                let why = "an identical call is still in flight".to_owned();
+                return Ok(Err((DenyReason::MayHaveHappened, why)));
+            }
+        };
+        let earlier = self.reader.same_call(key.connection, &key.tool, &key.digest, 100).await?;
+        let uncertain = earlier
+            .iter()
+            .find(|op| matches!(op.state.word(), OperationStateWord::Unknown | OperationStateWord::Abandoned));
+        match uncertain {
+            Some(op) => {
+                let why = format!("an identical call ({}) may already have happened, and it is not repeated", op.id);
+                Ok(Err((DenyReason::MayHaveHappened, why)))
+            }
+            None => Ok(Ok(Some(twin))),
+        }
+    }
+
+    async fn enter(&self, key: &TwinKey) -> TwinGuard {
+        loop {
+            match self.twins.enter(key) {
+                Ok(guard) => return guard,
+                // The sender is dropped when the call in flight has its outcome.
+                Err(mut first) => while first.changed().await.is_ok() {},
+            }
+        }
+    }
+
+    fn imprint(&self, request: &Request<'_>, connection: Option<&Connection>) -> Imprint {
+        let prefix = format!("{}.", request.tool);
+        let fields = connection.map(|connection| connection.settings.allow_fields.as_slice()).unwrap_or_default();
+        let allowed: Vec<&str> = fields.iter().filter_map(|field| field.strip_prefix(prefix.as_str())).collect();
+        Imprint::of(request, &self.digests, &allowed, &self.redactor)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is one column of the record")]
+    fn operation(
+        &self,
+        request: &Request<'_>,
+        turn: CurrentTurn,
+        requested_at: Micros,
+        allowed: Option<&Allowed<'_>>,
+        class: EffectClass,
+        imprint: Imprint,
+        trace: String,
+    ) -> Operation {
+        let cut = |text: &str| self.redactor.redact(text).chars().take(200).collect::<String>();
+        Operation {
+            id: self.next_id(),
+            task: turn.task,
+            turn: turn.turn,
+            connection: request.connection,
+            connection_name: cut(request.connection_name),
+            tool: cut(request.tool),
+            class,
+            grant: allowed.map(|allowed| allowed.grant.id),
+            decision: json!({ "by": "grant", "grant": allowed.map(|allowed| allowed.grant.id) }),
+            runtime_call: request.runtime_call.map(cut),
+            trace,
+            digest: imprint.digest,
+            shape: imprint.shape,
+            state: OperationState::Requested,
+            requested_at,
+            admitted_at: None,
+            sent_at: None,
+            answered_at: None,
+            recorded_at: None,
+            duration_us: None,
+            result_size: None,
+            result_type: None,
+        }
+    }
+
+    fn event(&self, kind: EventType, operation: &Operation, at: Micros, more: serde_json::Value) -> Draft {
+        let mut data = json!({
+            "operation": operation.id,
+            "connection": operation.connection_name,
+            "tool": operation.tool,
+            "effect": operation.class,
+        });
+        if let (Some(data), Some(more)) = (data.as_object_mut(), more.as_object()) {
+            data.extend(more.clone());
+        }
+        Draft { kind, task: Some(operation.task), turn: Some(operation.turn), at, data }
+    }
+}
+
+/// A person's leave, where the grant wants one.
+fn leave(allowed: &Allowed<'_>) -> Result<(), (DenyReason, String)> {
+    match allowed.grant.approve {
+        ApprovalMode::Never => Ok(()),
+        ApprovalMode::Once | ApprovalMode::Always => Err((
+            DenyReason::NobodyThere,
+            "this tool needs a person's leave for each call, and nobody can give it in this task".to_owned(),
+        )),
+    }
+}
+
+/// The grant's word, else the connection's, else the upstream's annotation if it is trusted, else an effect.
+fn class_of(allowed: &Allowed<'_>, request: &Request<'_>) -> EffectClass {
+    let settings = &allowed.connection.settings;
+    allowed.grant.effect.or(settings.effect).unwrap_or(if settings.trust_annotations && request.says_read_only {
+        EffectClass::Read
+    } else {
+        EffectClass::Effect
+    })
+}
+
+const fn next_step(reason: DenyReason) -> &'static str {
+    match reason {
+        DenyReason::UnknownTool => "Use only the tools that are listed.",
+        DenyReason::NotGranted | DenyReason::NotAuthorised | DenyReason::LimitReached => {
+            "Do not try it again; say in your report that it was not allowed."
+        }
+        DenyReason::BadArguments => "Correct the arguments and call again.",
+        DenyReason::AfterStop | DenyReason::NoTurn => "End your turn now.",
+        DenyReason::MayHaveHappened => "Do not try it again; say in your report that its outcome is uncertain.",
+        DenyReason::ByPerson | DenyReason::NobodyThere => "Go on without it, or report that you are blocked.",
+        DenyReason::NotRecordable => "Try again in a little while, or report that you are blocked.",
+    }
+}

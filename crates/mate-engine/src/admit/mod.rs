@@ -1,0 +1,174 @@
+//! Admission: each call of a session's runtime is judged here, and only here may it be let out.
+//!
+//! The order is the guarantee. Judge; commit the intent to the journal; read the ledger again, and if the
+//! authority changed, judge again; only then is the permit handed on. That second read is the moment of
+//! admission: what was revoked before it is never sent.
+
+mod intent;
+mod request;
+mod settle;
+mod standing;
+mod twins;
+
+pub use intent::{Admitted, Go};
+pub use request::Request;
+pub use settle::Ended;
+pub(crate) use settle::{detail, settled_event};
+
+use crate::{Engine, EngineError};
+use mate_guard::{DigestKey, Redactor};
+use mate_model::{
+    Micros, OperationId, ProjectId, SessionId, TaskId, TurnId,
+    task::TaskStateWord,
+    words::DenyReason,
+};
+use mate_store::{JournalReader, JournalWriter};
+use standing::Standing;
+use std::sync::{
+    Arc, RwLock,
+    atomic::{AtomicU64, Ordering},
+};
+use twins::Twins;
+
+/// The turn that calls belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CurrentTurn {
+    /// The task.
+    pub task: TaskId,
+    /// Its turn.
+    pub turn: TurnId,
+}
+
+/// One session's admission desk, hosted by its worker.
+pub struct Admission {
+    engine: Arc<Engine>,
+    session: SessionId,
+    project: ProjectId,
+    journal: JournalWriter,
+    reader: JournalReader,
+    digests: DigestKey,
+    redactor: Arc<Redactor>,
+    next: AtomicU64,
+    current: RwLock<Option<CurrentTurn>>,
+    standing: RwLock<Option<Arc<Standing>>>,
+    twins: Twins,
+}
+
+impl Admission {
+    /// A desk for the session whose journal is held by `journal`.
+    #[must_use]
+    pub fn new(
+        engine: Arc<Engine>,
+        session: SessionId,
+        project: ProjectId,
+        journal: JournalWriter,
+        next_operation: u64,
+        redactor: Arc<Redactor>,
+    ) -> Self {
+        let key = engine.key.derive("session", session.to_string().as_bytes());
+        let next = AtomicU64::new(next_operation);
+        let reader = journal.reader();
+        Self {
+            engine,
+            session,
+            project,
+            journal,
+            reader,
+            digests: DigestKey::of_session(&key),
+            redactor,
+            next,
+            current: RwLock::new(None),
+            standing: RwLock::new(None),
+            twins: Twins::default(),
+        }
+    }
+
+    /// Says which turn calls belong to from now on; none: every call is refused.
+    pub fn set_current(&self, turn: Option<CurrentTurn>) {
+        if let Ok(mut current) = self.current.write() {
+            *current = turn;
+        }
+    }
+
+    /// The turn that calls belong to.
+    #[must_use]
+    pub fn current(&self) -> Option<CurrentTurn> {
+        self.current.read().ok().and_then(|current| *current)
+    }
+
+    /// Whether a tool may be listed, by the standing read last.
+    #[must_use]
+    pub fn lists(&self, connection: &str, tool: &str) -> bool {
+        let now = self.engine.clock.now();
+        self.known_standing().is_some_and(|standing| standing.lists(connection, tool, now))
+    }
+
+    /// Whether anything of the connection is granted, by the standing read last.
+    #[must_use]
+    pub fn names(&self, connection: &str) -> bool {
+        let now = self.engine.clock.now();
+        self.known_standing().is_some_and(|standing| standing.names(connection, now))
+    }
+
+    /// Reads the task's authority again if the authorisation version changed; says whether it did.
+    ///
+    /// # Errors
+    /// The ledger's.
+    pub async fn refresh(&self, task: TaskId) -> Result<bool, EngineError> {
+        let version = self.engine.ledger.authorisation_version().await?;
+        let known = self.known_standing().filter(|known| known.task == task && known.version == version);
+        if known.is_some() {
+            return Ok(false);
+        }
+        self.read_standing(task).await?;
+        Ok(true)
+    }
+
+    fn known_standing(&self) -> Option<Arc<Standing>> {
+        self.standing.read().ok().and_then(|standing| standing.clone())
+    }
+
+    async fn read_standing(&self, task: TaskId) -> Result<Arc<Standing>, EngineError> {
+        let standing = Arc::new(Standing::read(&self.engine.ledger, self.project, task).await?);
+        if let Ok(mut slot) = self.standing.write() {
+            *slot = Some(Arc::clone(&standing));
+        }
+        Ok(standing)
+    }
+
+    /// One look at the ledger: may the task act, and under which authority?
+    async fn look(&self, turn: CurrentTurn) -> Result<Result<Arc<Standing>, (DenyReason, String)>, EngineError> {
+        let row = self.engine.ledger.admission(turn.task).await?.ok_or(EngineError::NotFound)?;
+        match row.state {
+            TaskStateWord::Running => {}
+            TaskStateWord::StopRequested => {
+                return Ok(Err((DenyReason::AfterStop, "the task was asked to stop".to_owned())));
+            }
+            TaskStateWord::Proposed
+            | TaskStateWord::Accepted
+            | TaskStateWord::Completed
+            | TaskStateWord::Failed
+            | TaskStateWord::Stopped
+            | TaskStateWord::Rejected
+            | TaskStateWord::Unknown => {
+                return Ok(Err((DenyReason::NoTurn, "the task is not running".to_owned())));
+            }
+        }
+        if row.turn != Some(turn.turn) || row.epoch != Some(self.journal.epoch()) {
+            return Ok(Err((DenyReason::NoTurn, "another worker holds the session".to_owned())));
+        }
+        let known = self.known_standing().filter(|known| known.task == turn.task && known.version == row.authorisation_version);
+        match known {
+            Some(known) => Ok(Ok(known)),
+            None => Ok(Ok(self.read_standing(turn.task).await?)),
+        }
+    }
+
+    fn next_id(&self) -> OperationId {
+        OperationId { session: self.session, number: self.next.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    fn now(&self) -> Micros {
+        self.engine.clock.now()
+    }
+}

@@ -1,0 +1,41 @@
+//! A call as it comes from the runtime, and what is said of it before anything is decided.
+
+use mate_guard::{DigestKey, Json, Redactor, shape};
+use mate_model::ConnectionId;
+use serde_json::Value;
+
+/// One call, before it is decided.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The connection that offers the tool; none when no granted tool has the called name.
+    pub connection: Option<ConnectionId>,
+    /// The connection's name; empty when there is none.
+    pub connection_name: &'a str,
+    /// The upstream's own tool name, or what the runtime called.
+    pub tool: &'a str,
+    /// The arguments, as the runtime wrote them.
+    pub arguments: &'a str,
+    /// The runtime's own id of the call, where it gives one.
+    pub runtime_call: Option<&'a str>,
+    /// What the upstream's annotations say of it: that it only reads.
+    pub says_read_only: bool,
+}
+
+/// What is recorded of the arguments instead of themselves.
+#[derive(Clone, Debug)]
+pub(super) struct Imprint {
+    pub(super) digest: String,
+    pub(super) shape: Value,
+}
+
+impl Imprint {
+    /// Digest and shape; `allowed` names the fields that are recorded as they are.
+    pub(super) fn of(request: &Request<'_>, key: &DigestKey, allowed: &[&str], redactor: &Redactor) -> Self {
+        match Json::parse(request.arguments) {
+            Ok(json) => {
+                Self { digest: key.digest(&json).to_string(), shape: shape::of(&json, allowed, redactor) }
+            }
+            Err(why) => Self { digest: String::new(), shape: serde_json::json!({ "unreadable": why.to_string() }) },
+        }
+    }
+}

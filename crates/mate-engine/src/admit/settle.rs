@@ -1,0 +1,110 @@
+//! What became of an admitted call, written before the runtime hears of it.
+
+use super::{Admission, Go};
+use crate::EngineError;
+use mate_model::{
+    OperationId,
+    event::{Draft, EventType},
+    operation::{OperationCommand, OperationState, OperationStateWord, Outcome},
+    words::EffectClass,
+};
+use mate_store::{Change, OperationFacts};
+use serde_json::json;
+
+/// How a call ended, with its times and the size of its result.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Times and sizes.
+    pub facts: OperationFacts,
+}
+
+impl Ended {
+    /// A call that was not sent, and why.
+    #[must_use]
+    pub fn not_sent(detail: String) -> Self {
+        Self { outcome: Outcome::NotSent { detail }, facts: OperationFacts::default() }
+    }
+}
+
+impl Admission {
+    /// Records how an admitted call ended. Uses up the leave to send it.
+    ///
+    /// # Errors
+    /// The journal's: then the outcome is not recorded, and the agent must not be told of one.
+    pub async fn settle(&self, go: Go, ended: Ended) -> Result<OperationStateWord, EngineError> {
+        let from = OperationState::InFlight;
+        self.write_outcome(go.operation(), &from, go.class, go.turn, ended).await
+    }
+
+    /// Records an answer that came after its call had been given up as unknown.
+    ///
+    /// # Errors
+    /// The journal's, or that the operation is not unknown (any more).
+    pub async fn late(&self, operation: OperationId, ended: Ended) -> Result<OperationStateWord, EngineError> {
+        let row = self.reader.operation(operation).await?.ok_or(EngineError::NotFound)?;
+        let turn = super::CurrentTurn { task: row.task, turn: row.turn };
+        self.write_outcome(operation, &row.state, row.class, turn, ended).await
+    }
+
+    async fn write_outcome(
+        &self,
+        id: OperationId,
+        from: &OperationState,
+        class: EffectClass,
+        turn: super::CurrentTurn,
+        ended: Ended,
+    ) -> Result<OperationStateWord, EngineError> {
+        let now = self.now();
+        let transition = from.decide(class, OperationCommand::Settle(ended.outcome), now)?;
+        let word = transition.to().word();
+        let event = Draft {
+            kind: settled_event(word),
+            task: Some(turn.task),
+            turn: Some(turn.turn),
+            at: now,
+            data: json!({
+                "operation": id,
+                "duration_us": ended.facts.duration_us,
+                "size": ended.facts.result_size,
+                "detail": detail(transition.to()),
+            }),
+        };
+        let change = Change::MoveOperation { id, transition, facts: ended.facts };
+        self.journal.write(vec![change, Change::Event(event)]).await?;
+        Ok(word)
+    }
+}
+
+/// The event that tells of an outcome.
+pub(crate) const fn settled_event(word: OperationStateWord) -> EventType {
+    match word {
+        OperationStateWord::Succeeded => EventType::OperationSucceeded,
+        OperationStateWord::Failed => EventType::OperationFailed,
+        OperationStateWord::NotSent => EventType::OperationNotSent,
+        OperationStateWord::Abandoned => EventType::OperationAbandoned,
+        OperationStateWord::Denied => EventType::OperationDenied,
+        OperationStateWord::AwaitingApproval => EventType::OperationAwaitingApproval,
+        OperationStateWord::Expired => EventType::OperationExpired,
+        OperationStateWord::Withdrawn => EventType::OperationWithdrawn,
+        OperationStateWord::Requested | OperationStateWord::InFlight => EventType::OperationAdmitted,
+        OperationStateWord::Unknown => EventType::OperationUnknown,
+    }
+}
+
+/// What there is to say of an outcome, in words.
+pub(crate) fn detail(state: &OperationState) -> &str {
+    match state {
+        OperationState::Succeeded { evidence }
+        | OperationState::Failed { evidence }
+        | OperationState::NotSent { evidence }
+        | OperationState::Abandoned { evidence } => &evidence.detail,
+        OperationState::Unknown { detail } | OperationState::Denied { detail, .. } => detail,
+        OperationState::Requested
+        | OperationState::AwaitingApproval { .. }
+        | OperationState::Expired
+        | OperationState::Withdrawn
+        | OperationState::InFlight => "",
+    }
+}

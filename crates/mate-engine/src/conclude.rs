@@ -1,0 +1,161 @@
+//! How a task's end follows from its journal. The worker does it at the turn's end; recovery does it again
+//! after any crash between the two stores.
+
+use crate::{Engine, EngineError};
+use mate_model::{
+    Epoch, OperationId, Refusal, TaskId,
+    event::{Draft, EventType},
+    operation::OperationStateWord,
+    records::{Task, Turn},
+    task::{End, StopEvidence, TaskCommand, TaskState, TaskStateWord},
+    turn::{Facts, TurnState, conclusion},
+    words::{FailReason, UnknownReason},
+};
+use mate_store::{JournalReader, LedgerError, StoreError};
+use serde_json::json;
+
+/// How often a decision is made again because somebody else moved the task at that moment.
+const TRIES: u32 = 20;
+const PAGE: u32 = 1000;
+
+impl Engine {
+    /// Reads how the running task's turn ended and ends the task accordingly. Done already: nothing happens.
+    ///
+    /// # Errors
+    /// The stores', or that the turn is not over.
+    pub async fn conclude(
+        &self,
+        reader: &JournalReader,
+        epoch: Epoch,
+        task: TaskId,
+    ) -> Result<TaskStateWord, EngineError> {
+        let mut last = None;
+        for _ in 0..TRIES {
+            let task = self.ledger.task(task).await?.ok_or(EngineError::NotFound)?;
+            let Some(run) = task.state.run() else { return Ok(task.state.word()) };
+            let turn = reader.turn(run.turn).await?;
+            let (end, uncertain, subjects) = self.end_of(reader, &task, turn.as_ref()).await?;
+            match self.end_task(&task, epoch, end, uncertain, subjects).await {
+                Ok(word) => return Ok(word),
+                Err(LedgerError::Conflict(_)) => last = Some("the task moved meanwhile"),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::Unavailable(format!("the task could not be ended: {}", last.unwrap_or_default())))
+    }
+
+    async fn end_of(
+        &self,
+        reader: &JournalReader,
+        task: &Task,
+        turn: Option<&Turn>,
+    ) -> Result<(End, Option<UnknownReason>, Vec<String>), EngineError> {
+        let stop_requested = task.state.word() == TaskStateWord::StopRequested;
+        let Some(turn) = turn else {
+            // Claimed, and stopped before the journal had a turn: nothing was started.
+            return if stop_requested {
+                Ok((End::Stopped { evidence: StopEvidence::NeverStarted }, None, Vec::new()))
+            } else {
+                Err(EngineError::Internal("a task without a turn has no end yet".to_owned()))
+            };
+        };
+        let TurnState::Ended { end, .. } = &turn.state else {
+            return Err(EngineError::Internal(format!("{} is not over: {}", turn.id, turn.state.word())));
+        };
+        let unknown = unknown_operations(reader, task.id).await?;
+        let facts = Facts {
+            end,
+            report: turn.report,
+            unknown_operations: unknown.len() as u64,
+            stop_requested,
+            evidence: turn.evidence.clone(),
+        };
+        let (end, uncertain) = conclusion(facts)?;
+        let end = match end {
+            End::Completed { report: None } if task.policy.require_report => End::Failed {
+                reason: FailReason::ReportMissing,
+                detail: "the runtime ended its turn and the agent reported no result".to_owned(),
+            },
+            other @ (End::Completed { .. } | End::Failed { .. } | End::Stopped { .. }) => other,
+        };
+        let subjects = match uncertain {
+            None => Vec::new(),
+            Some(UnknownReason::Operations) => unknown.iter().map(ToString::to_string).collect(),
+            Some(UnknownReason::OwnActivity | UnknownReason::JournalLost) => vec![turn.id.to_string()],
+        };
+        Ok((end, uncertain, subjects))
+    }
+
+    /// Writes a task's end, and what needs a person for it.
+    pub(crate) async fn end_task(
+        &self,
+        task: &Task,
+        epoch: Epoch,
+        end: End,
+        uncertain: Option<UnknownReason>,
+        subjects: Vec<String>,
+    ) -> Result<TaskStateWord, LedgerError> {
+        let now = self.clock.now();
+        let command = TaskCommand::Conclude { epoch, end, uncertain };
+        let transition = match task.state.decide(command, now) {
+            Ok(transition) => transition,
+            Err(Refusal::Final { .. } | Refusal::Already { .. }) => return Ok(task.state.word()),
+            Err(refusal @ (Refusal::NotNow { .. } | Refusal::Stale { .. } | Refusal::NoEvidence)) => {
+                return Err(StoreError::Other(refusal.to_string()).into());
+            }
+        };
+        let word = transition.to().word();
+        let data = json!({ "reason": reason(transition.to()), "uncertain": subjects.len() });
+        let turn = task.state.run().map(|run| run.turn);
+        let draft = Draft { kind: ended_event(word), task: Some(task.id), turn, at: now, data };
+        self.ledger.apply_task(task, &transition, draft, &subjects, None).await?;
+        Ok(word)
+    }
+}
+
+async fn unknown_operations(reader: &JournalReader, task: TaskId) -> Result<Vec<OperationId>, StoreError> {
+    let mut unknown = Vec::new();
+    let mut after = 0;
+    loop {
+        let page = reader.operations(Some(task), Some(OperationStateWord::Unknown), after, PAGE).await?;
+        unknown.extend(page.items.into_iter().map(|operation| operation.id));
+        match page.next {
+            Some(next) => after = next,
+            None => return Ok(unknown),
+        }
+    }
+}
+
+/// The event that tells of a task's end.
+pub(crate) const fn ended_event(word: TaskStateWord) -> EventType {
+    match word {
+        TaskStateWord::Completed => EventType::TaskCompleted,
+        TaskStateWord::Failed => EventType::TaskFailed,
+        TaskStateWord::Stopped => EventType::TaskStopped,
+        TaskStateWord::Rejected => EventType::TaskRejected,
+        TaskStateWord::Unknown => EventType::TaskUnknown,
+        TaskStateWord::Accepted => EventType::TaskApproved,
+        TaskStateWord::Running => EventType::TaskStarted,
+        TaskStateWord::StopRequested => EventType::TaskStopRequested,
+        TaskStateWord::Proposed => EventType::TaskSubmitted,
+    }
+}
+
+/// Why a task is in its state, in a word or in words; empty where there is nothing to say.
+#[must_use]
+pub fn reason(state: &TaskState) -> Option<String> {
+    match state {
+        TaskState::Ended { end: End::Failed { reason, detail }, .. } => Some(format!("{reason}: {detail}")),
+        TaskState::Ended { end: End::Stopped { evidence }, .. } => Some(match evidence {
+            StopEvidence::NeverStarted => "never started".to_owned(),
+            StopEvidence::ContainerEmpty { proof, .. } => proof.clone(),
+        }),
+        TaskState::Unknown { reason, .. } => Some(reason.to_string()),
+        TaskState::Rejected { reason, .. } => Some(reason.clone()),
+        TaskState::Ended { end: End::Completed { .. }, .. }
+        | TaskState::Proposed
+        | TaskState::Accepted { .. }
+        | TaskState::Running { .. }
+        | TaskState::StopRequested { .. } => None,
+    }
+}

@@ -1,0 +1,164 @@
+//! Where Agent Mate keeps what it keeps.
+//!
+//! ```text
+//! HOME/config.toml           settings
+//! HOME/key                   the key that seals secrets (0600)
+//! HOME/token                 the first owner's token, for the command line (0600)
+//! HOME/ledger.db             the embedded ledger
+//! HOME/agent-mate.sock       the coordinator's socket
+//! HOME/serve.lock            held by the coordinator
+//! HOME/sessions/SESSION/     one session's folder, see [`SessionFolder`]
+//! ```
+
+use mate_model::SessionId;
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+/// The folder of one Agent Mate.
+#[derive(Clone, Debug)]
+pub struct Home(PathBuf);
+
+impl Home {
+    /// The home at an absolute path; nothing is made.
+    #[must_use]
+    pub const fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// Makes the folder, closed to everybody else, where it is missing.
+    ///
+    /// # Errors
+    /// What the file system says; or that others may enter an existing one.
+    pub fn create(&self) -> io::Result<()> {
+        make_private(&self.0)?;
+        make_private(&self.0.join("sessions"))?;
+        let mode = fs::metadata(&self.0)?.permissions().mode();
+        if mode & 0o077 != 0 {
+            return Err(io::Error::other(format!(
+                "{} may be entered by others (mode {:o}): run `chmod 700` on it",
+                self.0.display(),
+                mode & 0o777
+            )));
+        }
+        Ok(())
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The settings file.
+    #[must_use]
+    pub fn config(&self) -> PathBuf {
+        self.0.join("config.toml")
+    }
+
+    /// The first owner's token.
+    #[must_use]
+    pub fn token(&self) -> PathBuf {
+        self.0.join("token")
+    }
+
+    /// The embedded ledger.
+    #[must_use]
+    pub fn ledger(&self) -> PathBuf {
+        self.0.join("ledger.db")
+    }
+
+    /// The coordinator's socket.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.0.join("agent-mate.sock")
+    }
+
+    /// Held by the one coordinator of this home.
+    #[must_use]
+    pub fn serve_lock(&self) -> PathBuf {
+        self.0.join("serve.lock")
+    }
+
+    /// The folder of a session; nothing is made.
+    #[must_use]
+    pub fn session(&self, session: SessionId) -> SessionFolder {
+        SessionFolder(self.0.join("sessions").join(session.to_string()))
+    }
+
+    /// Makes a session's folder and syncs it and its parents, so that the ledger may name it.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn create_session(&self, session: SessionId) -> io::Result<SessionFolder> {
+        let folder = self.session(session);
+        make_private(&folder.0)?;
+        make_private(&folder.workspace())?;
+        sync_folder(&folder.0)?;
+        sync_folder(&self.0.join("sessions"))?;
+        sync_folder(&self.0)?;
+        Ok(folder)
+    }
+}
+
+/// One session's folder: a flight recorder that can be copied and read without the rest.
+#[derive(Clone, Debug)]
+pub struct SessionFolder(PathBuf);
+
+impl SessionFolder {
+    /// The folder itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The embedded journal.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        self.0.join("journal.db")
+    }
+
+    /// The file whose lock says that a worker lives.
+    #[must_use]
+    pub fn lock(&self) -> PathBuf {
+        self.0.join("lock")
+    }
+
+    /// The worker's own log.
+    #[must_use]
+    pub fn worker_log(&self) -> PathBuf {
+        self.0.join("worker.log")
+    }
+
+    /// The worker's doorbell.
+    #[must_use]
+    pub fn bell(&self) -> PathBuf {
+        self.0.join("bell.sock")
+    }
+
+    /// Where the stdio relay finds the bridge.
+    #[must_use]
+    pub fn bridge(&self) -> PathBuf {
+        self.0.join("bridge.sock")
+    }
+
+    /// The directory of a session whose project has no workspace.
+    #[must_use]
+    pub fn workspace(&self) -> PathBuf {
+        self.0.join("workspace")
+    }
+}
+
+fn make_private(path: &Path) -> io::Result<()> {
+    match fs::DirBuilder::new().recursive(true).mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}

@@ -1,0 +1,151 @@
+//! The settings file, `config.toml`. Every setting has a default; an unknown one is an error that names its line.
+
+use serde::Deserialize;
+use std::{fs, io, path::Path, time::Duration};
+
+/// What can be set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Where the stores are.
+    pub store: StoreSettings,
+    /// The coordinator.
+    pub serve: ServeSettings,
+    /// Sessions.
+    pub session: SessionSettings,
+    /// The grace periods of the stop ladder.
+    pub stop: StopSettings,
+}
+
+/// `[store]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreSettings {
+    /// A `postgres://` address; absent: SQLite files in the home.
+    pub database: Option<String>,
+}
+
+/// `[serve]`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServeSettings {
+    /// Address and port to listen on.
+    pub listen: String,
+}
+
+impl Default for ServeSettings {
+    fn default() -> Self {
+        Self { listen: "127.0.0.1:7717".to_owned() }
+    }
+}
+
+/// `[session]`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SessionSettings {
+    /// How long a worker without a task keeps its runtime.
+    pub idle_seconds: u64,
+    /// How long calls may stay in flight after the runtime's turn is over.
+    pub settle_seconds: u64,
+    /// How long the runtime may take to be ready for a prompt.
+    pub start_seconds: u64,
+    /// How long the first prompt waits for the runtime to list the bridge's tools.
+    pub list_seconds: u64,
+    /// How long one call may take.
+    pub call_seconds: u64,
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self { idle_seconds: 600, settle_seconds: 60, start_seconds: 120, list_seconds: 15, call_seconds: 600 }
+    }
+}
+
+/// `[stop]`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StopSettings {
+    /// From `session/cancel` to closing the runtime's input.
+    pub cancel_seconds: u64,
+    /// From closing the input to SIGTERM.
+    pub close_seconds: u64,
+    /// From SIGTERM to SIGKILL of the container.
+    pub term_seconds: u64,
+}
+
+impl Default for StopSettings {
+    fn default() -> Self {
+        Self { cancel_seconds: 5, close_seconds: 2, term_seconds: 2 }
+    }
+}
+
+impl SessionSettings {
+    /// [`Self::idle_seconds`] as a duration.
+    #[must_use]
+    pub const fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle_seconds)
+    }
+
+    /// [`Self::settle_seconds`] as a duration.
+    #[must_use]
+    pub const fn settle(&self) -> Duration {
+        Duration::from_secs(self.settle_seconds)
+    }
+}
+
+/// A settings file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadSettings {
+    /// It cannot be read.
+    #[error("cannot read {path}: {error}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// It says something that is not understood.
+    #[error("{path}: {error}")]
+    Wrong {
+        /// The file.
+        path: String,
+        /// Where and what, with the line.
+        error: Box<toml::de::Error>,
+    },
+}
+
+impl Settings {
+    /// Reads a settings file; a missing one gives the defaults.
+    ///
+    /// # Errors
+    /// [`BadSettings`], with the file and the line.
+    pub fn read(path: &Path) -> Result<Self, BadSettings> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(BadSettings::Unreadable { path: path.display().to_string(), error }),
+        };
+        toml::from_str(&text)
+            .map_err(|error| BadSettings::Wrong { path: path.display().to_string(), error: Box::new(error) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_setting_is_an_error_that_names_file_and_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("config.toml");
+        fs::write(&path, "[session]\nidle_seconds = 5\nidel = 3\n").expect("written");
+        let error = Settings::read(&path).expect_err("refused").to_string();
+        assert!(error.contains("config.toml") && error.contains("line 3") && error.contains("idel"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_file_gives_the_defaults() {
+        let settings = Settings::read(Path::new("/nonexistent/config.toml")).expect("defaults");
+        assert_eq!(settings, Settings::default());
+    }
+}

@@ -1,0 +1,170 @@
+//! The operations of a task, read from its session's journal.
+
+use crate::{Engine, EngineError, Principal, admit::detail};
+use mate_model::{
+    ConnectionId, GrantId, Micros, OperationId, SessionId, TaskId, TurnId,
+    operation::{Evidence, OperationState, OperationStateWord},
+    records::Operation,
+    words::{DenyReason, EffectClass, Role},
+};
+use serde::Serialize;
+use serde_json::Value;
+
+/// When what happened to an operation; microseconds UTC.
+#[derive(Clone, Debug, Serialize)]
+pub struct Times {
+    /// Asked for by the runtime.
+    pub requested_at: Micros,
+    /// Intent decided.
+    pub admitted_at: Option<Micros>,
+    /// Handed to the upstream's transport.
+    pub sent_at: Option<Micros>,
+    /// Answered by the upstream.
+    pub answered_at: Option<Micros>,
+    /// Outcome written.
+    pub recorded_at: Option<Micros>,
+}
+
+/// An operation as it is shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationView {
+    /// Its id.
+    pub id: OperationId,
+    /// Its state.
+    pub state: OperationStateWord,
+    /// Its task.
+    pub task: TaskId,
+    /// Its turn.
+    pub turn: TurnId,
+    /// Its session.
+    pub session: SessionId,
+    /// The connection's id.
+    pub connection: Option<ConnectionId>,
+    /// The connection's name at that time.
+    pub connection_name: String,
+    /// The upstream's own tool name.
+    pub tool: String,
+    /// What the call may change.
+    pub effect: EffectClass,
+    /// The grant that allowed it.
+    pub grant: Option<GrantId>,
+    /// Which grant or policy decided, and how.
+    pub decision: Value,
+    /// Why it was denied, if it was.
+    pub deny_reason: Option<DenyReason>,
+    /// What there is to say of its state.
+    pub detail: Option<String>,
+    /// What proves its outcome.
+    pub evidence: Option<Evidence>,
+    /// The runtime's own id of the call.
+    pub runtime_call: Option<String>,
+    /// The W3C trace id.
+    pub trace: String,
+    /// The keyed digest of the arguments.
+    pub digest: String,
+    /// The arguments' shape.
+    pub arguments: Value,
+    /// Its times.
+    #[serde(flatten)]
+    pub times: Times,
+    /// From sent to answered, in microseconds.
+    pub duration_us: Option<i64>,
+    /// The size of the result in bytes.
+    pub result_size: Option<i64>,
+    /// What the result is made of.
+    pub result_type: Option<String>,
+}
+
+/// A page of operations, in request order.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationPage {
+    /// The operations.
+    pub items: Vec<OperationView>,
+    /// The number to go on after, if there are more.
+    pub next: Option<i64>,
+}
+
+impl From<Operation> for OperationView {
+    fn from(row: Operation) -> Self {
+        let text = detail(&row.state);
+        let detail = (!text.is_empty()).then(|| text.to_owned());
+        let (deny_reason, evidence) = match &row.state {
+            OperationState::Denied { reason, .. } => (Some(*reason), None),
+            OperationState::Succeeded { evidence }
+            | OperationState::Failed { evidence }
+            | OperationState::NotSent { evidence }
+            | OperationState::Abandoned { evidence } => (None, Some(evidence.clone())),
+            OperationState::Requested
+            | OperationState::AwaitingApproval { .. }
+            | OperationState::Expired
+            | OperationState::Withdrawn
+            | OperationState::InFlight
+            | OperationState::Unknown { .. } => (None, None),
+        };
+        Self {
+            state: row.state.word(),
+            session: row.id.session,
+            id: row.id,
+            task: row.task,
+            turn: row.turn,
+            connection: row.connection,
+            connection_name: row.connection_name,
+            tool: row.tool,
+            effect: row.class,
+            grant: row.grant,
+            decision: row.decision,
+            deny_reason,
+            detail,
+            evidence,
+            runtime_call: row.runtime_call,
+            trace: row.trace,
+            digest: row.digest,
+            arguments: row.shape,
+            times: Times {
+                requested_at: row.requested_at,
+                admitted_at: row.admitted_at,
+                sent_at: row.sent_at,
+                answered_at: row.answered_at,
+                recorded_at: row.recorded_at,
+            },
+            duration_us: row.duration_us,
+            result_size: row.result_size,
+            result_type: row.result_type,
+        }
+    }
+}
+
+impl Engine {
+    /// A task's operations after the numbered one, in request order.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFound`] when the task does not exist, or not for this caller.
+    pub async fn task_operations(
+        &self,
+        who: &Principal,
+        task: TaskId,
+        state: Option<OperationStateWord>,
+        after: i64,
+        limit: u32,
+    ) -> Result<OperationPage, EngineError> {
+        let task = self.task_for(who, task, Role::Viewer).await?;
+        let reader = self.stores.journal_reader(task.session).await?;
+        let page = reader.operations(Some(task.id), state, after, limit).await?;
+        Ok(OperationPage { items: page.items.into_iter().map(OperationView::from).collect(), next: page.next })
+    }
+
+    /// One operation.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFound`] when it does not exist, or not for this caller.
+    pub async fn operation(
+        &self,
+        who: &Principal,
+        id: OperationId,
+    ) -> Result<OperationView, EngineError> {
+        let session = self.ledger.session(id.session).await?.ok_or(EngineError::NotFound)?;
+        self.demand(who, session.project, Role::Viewer).await?;
+        let row = self.stores.journal_reader(id.session).await?.operation(id).await?;
+        row.map(OperationView::from).ok_or(EngineError::NotFound)
+    }
+}

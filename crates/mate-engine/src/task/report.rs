@@ -1,0 +1,107 @@
+//! A task's report: what was done, by whose leave, and what is uncertain.
+
+use crate::{Engine, EngineError, Principal, TaskView};
+use mate_model::{
+    OperationId, TaskId,
+    event::EventType,
+    operation::OperationStateWord,
+    words::{EffectClass, Role},
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How many operations a report lists; the counts are of all.
+const MAX_LINES: usize = 200;
+const PAGE: u32 = 500;
+
+/// One operation in a report.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationLine {
+    /// Its id.
+    pub id: OperationId,
+    /// `connection/tool`.
+    pub tool: String,
+    /// What it may change.
+    pub effect: EffectClass,
+    /// How it ended.
+    pub state: OperationStateWord,
+    /// From sent to answered, in microseconds.
+    pub duration_us: Option<i64>,
+    /// What there is to say of it.
+    pub detail: Option<String>,
+}
+
+/// A task's report.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The task as it stands.
+    pub task: TaskView,
+    /// How many operations there are in each state.
+    pub counts: BTreeMap<&'static str, u64>,
+    /// The first operations, in request order.
+    pub operations: Vec<OperationLine>,
+    /// How many more there are.
+    pub not_listed: u64,
+    /// Those whose outcome nobody knows: look at each, and settle it with evidence.
+    pub unknown: Vec<OperationLine>,
+    /// What the agent reported of its work, in its words.
+    pub summary: Option<String>,
+    /// What the agent said last.
+    pub last_message: Option<String>,
+}
+
+impl Engine {
+    /// Reads a task's report.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFound`] when it does not exist, or not for this caller.
+    pub async fn report(&self, who: &Principal, id: TaskId) -> Result<Report, EngineError> {
+        let task = self.task_for(who, id, Role::Viewer).await?;
+        let reader = self.stores.journal_reader(task.session).await?;
+        let mut report = Report {
+            task: self.view(task).await?,
+            counts: BTreeMap::new(),
+            operations: Vec::new(),
+            not_listed: 0,
+            unknown: Vec::new(),
+            summary: None,
+            last_message: None,
+        };
+        let mut after = 0;
+        loop {
+            let page = self.task_operations(who, id, None, after, PAGE).await?;
+            for row in page.items {
+                *report.counts.entry(row.state.as_str()).or_default() += 1;
+                let line = OperationLine {
+                    id: row.id,
+                    tool: format!("{}/{}", row.connection_name, row.tool),
+                    effect: row.effect,
+                    state: row.state,
+                    duration_us: row.duration_us,
+                    detail: row.detail,
+                };
+                if row.state == OperationStateWord::Unknown && report.unknown.len() < MAX_LINES {
+                    report.unknown.push(line.clone());
+                }
+                if report.operations.len() < MAX_LINES {
+                    report.operations.push(line);
+                } else {
+                    report.not_listed += 1;
+                }
+            }
+            match page.next {
+                Some(next) => after = next,
+                None => break,
+            }
+        }
+        for event in reader.tail(Some(id), 200).await?.items {
+            let text = |name: &str| event.data.get(name).and_then(|text| text.as_str()).map(str::to_owned);
+            if event.kind == EventType::AgentMessage {
+                report.last_message = text("text").or(report.last_message);
+            } else if event.kind == EventType::AgentReported {
+                report.summary = text("summary").or(report.summary);
+            }
+        }
+        Ok(report)
+    }
+}

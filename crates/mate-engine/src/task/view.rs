@@ -1,0 +1,217 @@
+//! A task as it is shown: its state, and what it is doing while it runs.
+
+use crate::{Engine, EngineError, Principal, conclude::reason};
+use mate_model::{
+    AccountId, Micros, ProjectId, RuntimeId, SessionId, TaskId, TurnId,
+    event::EventType,
+    records::{Task, TaskPolicy},
+    task::{End, TaskState, TaskStateWord},
+    turn::TurnState,
+    words::{ReportStatus, Role, UnknownReason},
+};
+use serde::Serialize;
+
+/// Without any activity for this long, a running task is shown as quiet; microseconds.
+const QUIET: i64 = 60 * 1_000_000;
+
+/// What a running task is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    /// The runtime is being made ready.
+    Starting,
+    /// The runtime is at it.
+    Working,
+    /// The runtime's turn is over; calls are still in flight.
+    Settling,
+    /// Nothing was heard for a while.
+    Quiet,
+}
+
+/// A task as it is shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskView {
+    /// Its id.
+    pub id: TaskId,
+    /// Its state.
+    pub state: TaskStateWord,
+    /// What it is doing, while it runs.
+    pub activity: Option<Activity>,
+    /// Since when nothing was heard of it, when it is quiet.
+    pub quiet_since: Option<Micros>,
+    /// Why it is in this state, where there is something to say.
+    pub reason: Option<String>,
+    /// Whether the agent reported a result, once it completed.
+    pub result: Option<&'static str>,
+    /// What the agent reported.
+    pub report: Option<ReportStatus>,
+    /// The end that an uncertain task takes when everything is settled.
+    pub then: Option<&'static str>,
+    /// What is uncertain.
+    pub uncertain: Option<UnknownReason>,
+    /// Its project.
+    pub project: ProjectId,
+    /// Its session.
+    pub session: SessionId,
+    /// Its session's runtime.
+    pub runtime: RuntimeId,
+    /// The runtime's name.
+    pub runtime_name: String,
+    /// Its turn, once claimed.
+    pub turn: Option<TurnId>,
+    /// Who submitted it.
+    pub proposer: AccountId,
+    /// What the agent is asked to do.
+    pub instructions: String,
+    /// What it wants beyond that.
+    pub policy: TaskPolicy,
+    /// Its order in its session.
+    pub number: i64,
+    /// When it was submitted.
+    pub created_at: Micros,
+    /// When it was claimed.
+    pub started_at: Option<Micros>,
+    /// When somebody asked it to stop.
+    pub stop_requested_at: Option<Micros>,
+    /// When it ended.
+    pub ended_at: Option<Micros>,
+    /// Whether the state is final.
+    #[serde(rename = "final")]
+    pub is_final: bool,
+}
+
+/// A page of tasks, newest first.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskPage {
+    /// The tasks.
+    pub items: Vec<TaskView>,
+    /// The id to go on after, if there are more.
+    pub next: Option<TaskId>,
+}
+
+impl Engine {
+    /// A task as it stands.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFound`] when it does not exist, or not for this caller.
+    pub async fn task(&self, who: &Principal, id: TaskId) -> Result<TaskView, EngineError> {
+        let task = self.task_for(who, id, Role::Viewer).await?;
+        self.view(task).await
+    }
+
+    /// A project's tasks, newest first.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFound`] when the project does not exist, or not for this caller.
+    pub async fn tasks(
+        &self,
+        who: &Principal,
+        project: &str,
+        state: Option<TaskStateWord>,
+        before: Option<TaskId>,
+        limit: u32,
+    ) -> Result<TaskPage, EngineError> {
+        let project = self.project_for(who, project, Role::Viewer).await?;
+        let page = self.ledger.tasks(project.id, state, before, limit).await?;
+        let next = page.next;
+        let mut items = Vec::with_capacity(page.items.len());
+        for task in page.items {
+            items.push(self.view(task).await?);
+        }
+        Ok(TaskPage { items, next })
+    }
+
+    /// How a task is shown.
+    ///
+    /// # Errors
+    /// The stores'.
+    pub async fn view(&self, task: Task) -> Result<TaskView, EngineError> {
+        let session = self.ledger.session(task.session).await?.ok_or(EngineError::NotFound)?;
+        let runtime = self.ledger.runtime(session.runtime).await?.ok_or(EngineError::NotFound)?;
+        let (activity, quiet_since) = match task.state.run() {
+            Some(run) => self.activity(&task, run.turn, run.since).await?,
+            None => (None, None),
+        };
+        let word = task.state.word();
+        let mut view = TaskView {
+            id: task.id,
+            state: word,
+            activity,
+            quiet_since,
+            reason: reason(&task.state),
+            result: None,
+            report: None,
+            then: None,
+            uncertain: None,
+            project: task.project,
+            session: task.session,
+            runtime: runtime.id,
+            runtime_name: runtime.name,
+            turn: task.state.run().map(|run| run.turn),
+            proposer: task.proposer,
+            instructions: task.instructions,
+            policy: task.policy,
+            number: task.number,
+            created_at: task.created_at,
+            started_at: task.state.run().map(|run| run.since),
+            stop_requested_at: None,
+            ended_at: None,
+            is_final: word.is_final(),
+        };
+        view.tell_end(&task.state);
+        Ok(view)
+    }
+
+    async fn activity(
+        &self,
+        task: &Task,
+        turn: TurnId,
+        since: Micros,
+    ) -> Result<(Option<Activity>, Option<Micros>), EngineError> {
+        let reader = self.stores.journal_reader(task.session).await?;
+        let now = self.clock.now();
+        Ok(match reader.turn(turn).await?.map(|turn| turn.state) {
+            None | Some(TurnState::Starting) => (Some(Activity::Starting), None),
+            Some(TurnState::Settling { .. } | TurnState::Ended { .. }) => (Some(Activity::Settling), None),
+            Some(TurnState::Prompted { .. }) => {
+                let last = reader.tail(Some(task.id), 1).await?.items.last().map_or(since, |event| event.at);
+                if now.since(last) > QUIET {
+                    (Some(Activity::Quiet), Some(last))
+                } else {
+                    (Some(Activity::Working), None)
+                }
+            }
+        })
+    }
+}
+
+impl TaskView {
+    fn tell_end(&mut self, state: &TaskState) {
+        match state {
+            TaskState::Ended { end, at } => {
+                self.ended_at = Some(*at);
+                self.tell_report(end);
+            }
+            TaskState::Unknown { then, reason, at } => {
+                self.ended_at = Some(*at);
+                self.uncertain = Some(*reason);
+                self.then = Some(match then {
+                    End::Completed { .. } => "completed",
+                    End::Failed { .. } => "failed",
+                    End::Stopped { .. } => "stopped",
+                });
+                self.tell_report(then);
+            }
+            TaskState::Rejected { at, .. } => self.ended_at = Some(*at),
+            TaskState::StopRequested { stop, .. } => self.stop_requested_at = Some(stop.at),
+            TaskState::Proposed | TaskState::Accepted { .. } | TaskState::Running { .. } => {}
+        }
+    }
+
+    fn tell_report(&mut self, end: &End) {
+        if let End::Completed { report } = end {
+            self.report = *report;
+            self.result = Some(if report.is_some() { "reported" } else { "unreported" });
+        }
+    }
+}
