@@ -1,1 +1,27 @@
-//! 
+//! The HTTP interface: requests in, problem documents and JSON out, and live streams of events.
+//!
+//! The only crate that knows HTTP. Handlers hold no logic: they read strictly, ask the engine, and show.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod check;
+mod cursor;
+mod extract;
+mod idempotent;
+mod listen;
+pub mod problem;
+mod refusal;
+mod registrar;
+mod routes;
+mod state;
+mod stream;
+mod submission;
+pub mod time;
+mod views;
+pub mod wire;
+
+pub use check::{Peer, PeerCheck};
+pub use listen::{ListenError, Listeners, serve};
+pub use registrar::{PlainCommands, Registrar};
+pub use routes::router;
+pub use state::ServerState;

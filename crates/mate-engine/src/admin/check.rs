@@ -45,7 +45,10 @@ pub fn is_name(text: &str) -> bool {
 pub fn connection_name(text: &str) -> Result<(), EngineError> {
     name("name", text)?;
     if text == "agent_mate" {
-        return Err(EngineError::invalid("name", "`agent_mate` is the prefix of Agent Mate's own tools: choose another"));
+        return Err(EngineError::invalid(
+            "name",
+            "`agent_mate` is the prefix of Agent Mate's own tools: choose another",
+        ));
     }
     Ok(())
 }
@@ -59,8 +62,10 @@ pub async fn workspace(text: &str, home: &Path) -> Result<String, EngineError> {
     if text.len() > LONG || !Path::new(text).is_absolute() {
         return Err(wrong("must be the absolute path of a directory"));
     }
-    let real = tokio::fs::canonicalize(text).await.map_err(|error| wrong(&format!("cannot be used: {error}")))?;
-    let found = tokio::fs::metadata(&real).await.map_err(|error| wrong(&format!("cannot be used: {error}")))?;
+    let real =
+        tokio::fs::canonicalize(text).await.map_err(|error| wrong(&format!("cannot be used: {error}")))?;
+    let found =
+        tokio::fs::metadata(&real).await.map_err(|error| wrong(&format!("cannot be used: {error}")))?;
     if !found.is_dir() {
         return Err(wrong("is not a directory"));
     }
@@ -95,7 +100,10 @@ pub fn url(text: &str) -> Result<(), EngineError> {
     let Some(rest) = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")) else {
         return wrong("must begin with http:// or https://");
     };
-    if text.len() > LONG || !text.bytes().all(|b| b.is_ascii_graphic()) || text.contains(['\\', '"', '<', '>', '`']) {
+    if text.len() > LONG
+        || !text.bytes().all(|b| b.is_ascii_graphic())
+        || text.contains(['\\', '"', '<', '>', '`'])
+    {
         return wrong("must be at most 4096 printable ASCII characters; percent-encode the others");
     }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -106,7 +114,9 @@ pub fn url(text: &str) -> Result<(), EngineError> {
         return wrong("must not have a fragment");
     }
     match split_port(authority) {
-        Some((host, port)) if !host.is_empty() && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|p| p > 0)) => {
+        Some((host, port))
+            if !host.is_empty() && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|p| p > 0)) =>
+        {
             Ok(())
         }
         Some(_) | None => wrong("must name a host, and a port of 1 to 65535 if any"),
@@ -117,7 +127,11 @@ fn split_port(authority: &str) -> Option<(&str, Option<&str>)> {
     if let Some(rest) = authority.strip_prefix('[') {
         let (host, after) = rest.split_once(']')?;
         host.parse::<std::net::Ipv6Addr>().ok()?;
-        return if after.is_empty() { Some((host, None)) } else { after.strip_prefix(':').map(|p| (host, Some(p))) };
+        return if after.is_empty() {
+            Some((host, None))
+        } else {
+            after.strip_prefix(':').map(|p| (host, Some(p)))
+        };
     }
     match authority.split_once(':') {
         None => Some((authority, None)),
@@ -142,7 +156,9 @@ pub fn globs(patterns: &[String]) -> Result<(), EngineError> {
         None => Ok(()),
         Some(bad) => {
             let shown = mate_guard::text::line(bad, 40);
-            wrong(format!("`{shown}` is no pattern: letters, digits, `_-./:`, `*` for any run and `?` for one"))
+            wrong(format!(
+                "`{shown}` is no pattern: letters, digits, `_-./:`, `*` for any run and `?` for one"
+            ))
         }
     }
 }
@@ -226,13 +242,29 @@ mod tests {
 
     #[test]
     fn addresses() {
-        for good in ["http://localhost:8000/mcp", "https://mcp.example/a?b=c", "http://[::1]:80/", "http://127.0.0.1"] {
+        for good in
+            ["http://localhost:8000/mcp", "https://mcp.example/a?b=c", "http://[::1]:80/", "http://127.0.0.1"]
+        {
             assert!(url(good).is_ok(), "{good}");
         }
         for bad in [
-            "", "ftp://x/", "file:///etc/passwd", "http://", "http:///x", "http://user:pw@host/", "http://tok@host",
-            "http://host:0/", "http://host:99999/", "http://host:+8/", "http://ho st/", "http://hóst/", "http://[::1",
-            "http://host/#x", "HTTP//x", "http://host\\@evil/", "http://host:/",
+            "",
+            "ftp://x/",
+            "file:///etc/passwd",
+            "http://",
+            "http:///x",
+            "http://user:pw@host/",
+            "http://tok@host",
+            "http://host:0/",
+            "http://host:99999/",
+            "http://host:+8/",
+            "http://ho st/",
+            "http://hóst/",
+            "http://[::1",
+            "http://host/#x",
+            "HTTP//x",
+            "http://host\\@evil/",
+            "http://host:/",
         ] {
             assert!(url(bad).is_err(), "{bad}");
         }
@@ -245,7 +277,20 @@ mod tests {
         assert_eq!(expires("2w", now).expect("read"), now.plus_seconds(14 * 86_400));
         assert!(expires("2030-01-31T12:00:00Z", now).is_ok());
         let old = "1970-01-01T00:00:00Z";
-        for bad in ["", "d", "0d", "-1d", "1y", "30", "1.5h", "é", "99999999999999999999d", old, "tomorrow", "200000d"] {
+        for bad in [
+            "",
+            "d",
+            "0d",
+            "-1d",
+            "1y",
+            "30",
+            "1.5h",
+            "é",
+            "99999999999999999999d",
+            old,
+            "tomorrow",
+            "200000d",
+        ] {
             assert!(expires(bad, now).is_err(), "{bad}");
         }
     }
@@ -272,7 +317,15 @@ mod tests {
         assert!(workspace(&text(folder.path()), &home).await.is_ok());
         let nowhere = folder.path().join("nowhere");
         let link = folder.path().join("link");
-        for bad in [text(&file), text(&home), text(&inside), text(&link), text(&nowhere), ".".to_owned(), String::new()] {
+        for bad in [
+            text(&file),
+            text(&home),
+            text(&inside),
+            text(&link),
+            text(&nowhere),
+            ".".to_owned(),
+            String::new(),
+        ] {
             assert!(workspace(&bad, &home).await.is_err(), "{bad}");
         }
     }

@@ -21,8 +21,15 @@ const MANY: usize = 100;
 
 /// Headers that the transport sets itself.
 const TRANSPORT: [&str; 9] = [
-    "host", "content-length", "transfer-encoding", "connection", "content-type", "accept", "mcp-session-id",
-    "mcp-protocol-version", "last-event-id",
+    "host",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "content-type",
+    "accept",
+    "mcp-session-id",
+    "mcp-protocol-version",
+    "last-event-id",
 ];
 
 /// What a connection is made of.
@@ -58,13 +65,19 @@ impl NewConnection {
             Reach::Stdio { command } => {
                 check::command(command)?;
                 if !self.headers.is_empty() {
-                    return Err(EngineError::invalid("headers", "only a connection with a url sends headers"));
+                    return Err(EngineError::invalid(
+                        "headers",
+                        "only a connection with a url sends headers",
+                    ));
                 }
             }
             Reach::Http { url } => {
                 check::url(url)?;
                 if !self.secret_env.is_empty() {
-                    return Err(EngineError::invalid("secret_env", "only a connection with a command has a process"));
+                    return Err(EngineError::invalid(
+                        "secret_env",
+                        "only a connection with a command has a process",
+                    ));
                 }
             }
         }
@@ -103,7 +116,9 @@ impl NewConnection {
                 return wrong("a name must be an HTTP header's");
             }
             if TRANSPORT.iter().any(|own| name.eq_ignore_ascii_case(own)) {
-                return wrong("headers of the transport (Host, Content-Type, Mcp-Session-Id, ...) are set by Agent Mate");
+                return wrong(
+                    "headers of the transport (Host, Content-Type, Mcp-Session-Id, ...) are set by Agent Mate",
+                );
             }
             let printable = value.expose().iter().all(|b| matches!(b, b' '..=b'~' | b'\t'));
             if value.expose().len() > SECRET || !printable {
@@ -139,7 +154,11 @@ impl NewConnection {
     }
 }
 
-fn put(json: &mut Vec<u8>, field: &'static str, secrets: &BTreeMap<String, Secret>) -> Result<(), EngineError> {
+fn put(
+    json: &mut Vec<u8>,
+    field: &'static str,
+    secrets: &BTreeMap<String, Secret>,
+) -> Result<(), EngineError> {
     let texts: Option<BTreeMap<&str, &str>> =
         secrets.iter().map(|(name, value)| Some((name.as_str(), value.expose_text()?))).collect();
     let texts = texts.ok_or_else(|| EngineError::invalid(field, "a value is not UTF-8"))?;
@@ -203,14 +222,21 @@ impl Engine {
             Err(_) if check::is_name(name_or_id) => self.ledger.connection_by_name(name_or_id).await?,
             Err(_) => None,
         };
-        found.filter(|connection| connection.removed_at.is_none()).map(without_secrets).ok_or(EngineError::NotFound)
+        found
+            .filter(|connection| connection.removed_at.is_none())
+            .map(without_secrets)
+            .ok_or(EngineError::NotFound)
     }
 
     /// The connections, by age, without their secrets; none for who may not see them.
     ///
     /// # Errors
     /// The ledger's.
-    pub async fn connections(&self, who: &Principal, page: &Paging) -> Result<Listing<Connection>, EngineError> {
+    pub async fn connections(
+        &self,
+        who: &Principal,
+        page: &Paging,
+    ) -> Result<Listing<Connection>, EngineError> {
         if !self.may_see_connections(who).await? {
             return Ok(Listing { items: Vec::new(), unreadable: Vec::new(), next: None });
         }

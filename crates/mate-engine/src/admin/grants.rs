@@ -45,7 +45,12 @@ impl Engine {
     ///
     /// # Errors
     /// A value that is wrong; not an owner; an archived project; the ledger's.
-    pub async fn add_grant(&self, who: &Principal, id: Uuid, new: NewGrant) -> Result<NamedGrant, EngineError> {
+    pub async fn add_grant(
+        &self,
+        who: &Principal,
+        id: Uuid,
+        new: NewGrant,
+    ) -> Result<NamedGrant, EngineError> {
         let project = self.live_project(who, &new.project, Role::Owner).await?;
         let connection = match self.connection(who, &new.connection).await {
             Err(EngineError::NotFound) => {

@@ -38,8 +38,10 @@ pub struct Initialised {
 /// # Errors
 /// What the file system says; a key that is missing, open to others or damaged.
 pub fn create_home(home: &Home, key: &Path, entropy: &dyn Entropy) -> Result<(), EngineError> {
-    home.create().map_err(|error| EngineError::Internal(format!("cannot make {}: {error}", home.path().display())))?;
-    let key = if home.ledger().exists() { key_file::load(key) } else { key_file::load_or_create(key, entropy) };
+    home.create()
+        .map_err(|error| EngineError::Internal(format!("cannot make {}: {error}", home.path().display())))?;
+    let key =
+        if home.ledger().exists() { key_file::load(key) } else { key_file::load_or_create(key, entropy) };
     key.map(|_| ()).map_err(|error| EngineError::Internal(error.to_string()))
 }
 
@@ -98,7 +100,8 @@ impl Engine {
         }
         let at = self.writing_time().await?;
         let id = ProjectId::new(self.entropy.uuid());
-        let project = Project { id, name: PROJECT.to_owned(), workspace: None, archived_at: None, created_at: at };
+        let project =
+            Project { id, name: PROJECT.to_owned(), workspace: None, archived_at: None, created_at: at };
         let data = json!({ "by": owner.id, "name": PROJECT, "workspace": null });
         let draft = Draft { kind: EventType::ProjectAdded, task: None, turn: None, at, data };
         self.ledger.add_project(&project, owner.id, draft).await?;

@@ -51,7 +51,12 @@ impl Engine {
     ///
     /// # Errors
     /// Not an owner; the last owner; the ledger's.
-    pub async fn remove_member(&self, who: &Principal, project: &str, account: &str) -> Result<(), EngineError> {
+    pub async fn remove_member(
+        &self,
+        who: &Principal,
+        project: &str,
+        account: &str,
+    ) -> Result<(), EngineError> {
         let project = self.project(who, project, Role::Owner).await?;
         let account = self.find_account(account).await?.ok_or(EngineError::NotFound)?;
         self.leave_an_owner(project.id, account.id).await?;
@@ -75,7 +80,8 @@ impl Engine {
         page: &Paging,
     ) -> Result<Listing<NamedMember>, EngineError> {
         let project = self.project(who, project, Role::Viewer).await?;
-        let list: Listing<Member> = self.ledger.members(project.id, page.position()?, page.limit).await?.into();
+        let list: Listing<Member> =
+            self.ledger.members(project.id, page.position()?, page.limit).await?.into();
         let mut items = Vec::with_capacity(list.items.len());
         for member in list.items {
             let account = self.ledger.account(member.account).await?;
@@ -103,7 +109,10 @@ impl Engine {
             }
         }
         if is_owner {
-            return Err(EngineError::refused("last_owner", "a project keeps an owner: make somebody else owner first"));
+            return Err(EngineError::refused(
+                "last_owner",
+                "a project keeps an owner: make somebody else owner first",
+            ));
         }
         Ok(())
     }

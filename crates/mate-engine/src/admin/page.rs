@@ -50,7 +50,11 @@ pub struct Listing<T> {
 impl<T> Listing<T> {
     /// The same list with other items.
     pub fn map<U>(self, change: impl FnMut(T) -> U) -> Listing<U> {
-        Listing { items: self.items.into_iter().map(change).collect(), unreadable: self.unreadable, next: self.next }
+        Listing {
+            items: self.items.into_iter().map(change).collect(),
+            unreadable: self.unreadable,
+            next: self.next,
+        }
     }
 }
 

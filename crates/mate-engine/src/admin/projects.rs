@@ -26,7 +26,9 @@ impl Engine {
         workspace: Option<&str>,
     ) -> Result<Project, EngineError> {
         if who.only_project.is_some() || who.at_most.is_some_and(|most| most < Role::Owner) {
-            return Err(EngineError::NotAllowed { needed: "a token that is not limited to a project or a role" });
+            return Err(EngineError::NotAllowed {
+                needed: "a token that is not limited to a project or a role",
+            });
         }
         check::name("name", name)?;
         let workspace = match workspace {
@@ -34,7 +36,13 @@ impl Engine {
             None => None,
         };
         let at = self.writing_time().await?;
-        let project = Project { id: ProjectId::new(id), name: name.to_owned(), workspace, archived_at: None, created_at: at };
+        let project = Project {
+            id: ProjectId::new(id),
+            name: name.to_owned(),
+            workspace,
+            archived_at: None,
+            created_at: at,
+        };
         let data = json!({ "by": who.account, "name": name, "workspace": project.workspace });
         let draft = Draft { kind: EventType::ProjectAdded, task: None, turn: None, at, data };
         match self.ledger.add_project(&project, who.account, draft).await {
@@ -51,7 +59,12 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::NotFound`] also for a project that the caller has no role in.
-    pub async fn project(&self, who: &Principal, name_or_id: &str, needed: Role) -> Result<Project, EngineError> {
+    pub async fn project(
+        &self,
+        who: &Principal,
+        name_or_id: &str,
+        needed: Role,
+    ) -> Result<Project, EngineError> {
         let found = match name_or_id.parse() {
             Ok(id) => self.ledger.project(id).await?,
             Err(_) if check::is_name(name_or_id) => self.ledger.project_by_name(name_or_id).await?,
@@ -90,8 +103,13 @@ impl Engine {
             return Ok(project);
         }
         let at = self.writing_time().await?;
-        let draft =
-            Draft { kind: EventType::ProjectArchived, task: None, turn: None, at, data: json!({ "by": who.account }) };
+        let draft = Draft {
+            kind: EventType::ProjectArchived,
+            task: None,
+            turn: None,
+            at,
+            data: json!({ "by": who.account }),
+        };
         match self.ledger.archive_project(project.id, at, draft).await {
             Ok(()) | Err(LedgerError::NotFound(_)) => self.project(who, name_or_id, Role::Owner).await,
             Err(error) => Err(error.into()),

@@ -29,8 +29,13 @@ impl Engine {
             return Err(EngineError::invalid("command", "is too long: put it into a script"));
         }
         let at = self.writing_time().await?;
-        let runtime =
-            Runtime { id: RuntimeId::new(id), name: name.to_owned(), registration, created_at: at, removed_at: None };
+        let runtime = Runtime {
+            id: RuntimeId::new(id),
+            name: name.to_owned(),
+            registration,
+            created_at: at,
+            removed_at: None,
+        };
         match self.ledger.add_runtime(&runtime).await {
             Ok(()) => Ok(runtime),
             Err(taken @ LedgerError::Taken(_)) => {
@@ -50,7 +55,10 @@ impl Engine {
             Err(_) if check::is_name(name_or_id) => self.ledger.runtime_by_name(name_or_id).await?,
             Err(_) => None,
         };
-        found.filter(|runtime| runtime.removed_at.is_none()).map(|found| shown(who, found)).ok_or(EngineError::NotFound)
+        found
+            .filter(|runtime| runtime.removed_at.is_none())
+            .map(|found| shown(who, found))
+            .ok_or(EngineError::NotFound)
     }
 
     /// The runtimes, by age.

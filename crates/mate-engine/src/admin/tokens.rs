@@ -38,12 +38,17 @@ impl Engine {
     pub async fn add_token(&self, who: &Principal, id: Uuid, new: NewToken) -> Result<Shown, EngineError> {
         if who.only_project.is_some() || who.at_most.is_some() {
             // Else it could make itself one that is not limited.
-            return Err(EngineError::NotAllowed { needed: "a token that is not limited to a project or a role" });
+            return Err(EngineError::NotAllowed {
+                needed: "a token that is not limited to a project or a role",
+            });
         }
         let own = who.account.to_string();
         let account = match self.account(who, new.account.as_deref().unwrap_or(&own)).await {
             Err(EngineError::NotFound) => {
-                return Err(EngineError::invalid("account", "no account has this name or id, or not for you to see"));
+                return Err(EngineError::invalid(
+                    "account",
+                    "no account has this name or id, or not for you to see",
+                ));
             }
             other => other?,
         };
@@ -104,7 +109,9 @@ impl Engine {
         let id: TokenId = id.parse().map_err(|_| EngineError::NotFound)?;
         let token = self.visible_token(who, id).await?;
         if (who.only_project.is_some() || who.at_most.is_some()) && id != who.token {
-            return Err(EngineError::NotAllowed { needed: "a token that is not limited to a project or a role" });
+            return Err(EngineError::NotAllowed {
+                needed: "a token that is not limited to a project or a role",
+            });
         }
         if token.revoked_at.is_some() {
             return Ok(token);

@@ -12,7 +12,7 @@ pub struct SecretText(Zeroizing<String>);
 impl SecretText {
     /// Takes the secret.
     #[must_use]
-    pub const fn new(text: String) -> Self {
+    pub fn new(text: String) -> Self {
         Self(Zeroizing::new(text))
     }
 

@@ -1,0 +1,116 @@
+//! Connections, counted, each with a note of where it comes from.
+
+use crate::check::Peer;
+use axum::{
+    extract::connect_info::Connected,
+    serve::{IncomingStream, Listener},
+};
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+
+/// The most connections at a time, of both ways in together; more wait to be accepted.
+pub(super) const CONNECTIONS: usize = 1024;
+
+/// A listener whose connections are counted.
+pub(super) struct Door<L> {
+    pub(super) listener: L,
+    pub(super) places: Arc<Semaphore>,
+}
+
+/// A connection and its place in the count.
+pub(super) struct Counted<S> {
+    stream: S,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Listener for Door<TcpListener> {
+    type Io = Counted<TcpStream>;
+    type Addr = Peer;
+
+    async fn accept(&mut self) -> (Self::Io, Peer) {
+        // Closed semaphores give no permit; this one is never closed.
+        let place = Arc::clone(&self.places).acquire_owned().await.ok();
+        let (stream, _) = Listener::accept(&mut self.listener).await;
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection stays without TCP_NODELAY");
+        }
+        (Counted { stream, _place: place }, Peer::Tcp)
+    }
+
+    fn local_addr(&self) -> io::Result<Peer> {
+        Ok(Peer::Tcp)
+    }
+}
+
+impl Listener for Door<UnixListener> {
+    type Io = Counted<UnixStream>;
+    type Addr = Peer;
+
+    async fn accept(&mut self) -> (Self::Io, Peer) {
+        let place = Arc::clone(&self.places).acquire_owned().await.ok();
+        let (stream, _) = Listener::accept(&mut self.listener).await;
+        let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
+        (Counted { stream, _place: place }, Peer::Unix { pid: pid.filter(|pid| *pid > 0) })
+    }
+
+    fn local_addr(&self) -> io::Result<Peer> {
+        Ok(Peer::Unix { pid: None })
+    }
+}
+
+impl Connected<IncomingStream<'_, Door<TcpListener>>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, Door<TcpListener>>) -> Self {
+        *stream.remote_addr()
+    }
+}
+
+impl Connected<IncomingStream<'_, Door<UnixListener>>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, Door<UnixListener>>) -> Self {
+        *stream.remote_addr()
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

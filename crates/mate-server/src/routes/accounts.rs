@@ -1,0 +1,68 @@
+//! `/accounts`
+
+use crate::{
+    ServerState,
+    answer::Answer,
+    extract::{Ask, Body, Caller, PageQuery, Query, Segments},
+    idempotent::{self, Made},
+    problem::Problem,
+    views,
+    wire::AddAccount,
+};
+use axum::{
+    Router,
+    extract::State,
+    routing::{get, post},
+};
+
+const LIST: &str = "accounts";
+
+pub(super) fn routes() -> Router<ServerState> {
+    Router::new()
+        .route("/accounts", get(list).post(add))
+        .route("/accounts/{account}", get(show))
+        .route("/accounts/{account}/disable", post(disable))
+}
+
+async fn list(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Query(query): Query<PageQuery>,
+) -> Result<Answer, Problem> {
+    let list = state.engine.accounts(&caller.who, &query.page(LIST)?).await?;
+    Ok(Answer::list(LIST, list, views::account))
+}
+
+async fn show(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(account): Segments<String>,
+) -> Result<Answer, Problem> {
+    Ok(Answer::ok(views::account(state.engine.account(&caller.who, &account).await?)))
+}
+
+async fn add(
+    State(state): State<ServerState>,
+    caller: Caller,
+    ask: Ask,
+    Body(wish, bytes): Body<AddAccount>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |id| {
+        let account = state.engine.add_account(&caller.who, id, &wish.name, wish.admin).await?;
+        Ok(Made::created(views::account(account)))
+    })
+    .await
+}
+
+async fn disable(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(account): Segments<String>,
+    ask: Ask,
+    Body(_, bytes): Body<crate::wire::Stop>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        Ok(Made::changed(views::account(state.engine.disable_account(&caller.who, &account).await?)))
+    })
+    .await
+}

@@ -1,0 +1,86 @@
+//! `/tasks/{task}/events`: a page, or a stream for who accepts `text/event-stream`.
+
+use crate::{
+    ServerState,
+    answer::Answer,
+    cursor,
+    extract::{Caller, Query, Segments, limit},
+    problem::Problem,
+    stream, views,
+};
+use axum::{
+    Router,
+    extract::State,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use http::{HeaderMap, header};
+use mate_engine::{Cursor, EngineError, EventView};
+use mate_model::TaskId;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The name of a task's stream, for its cursors.
+pub(crate) const STREAM: &str = "events";
+
+pub(super) fn routes() -> Router<ServerState> {
+    Router::new().route("/tasks/{task}/events", get(events))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    after: Option<String>,
+    limit: Option<u32>,
+    until: Option<String>,
+}
+
+async fn events(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(task): Segments<String>,
+    Query(which): Query<Which>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let task: TaskId = task.parse().map_err(|_| EngineError::NotFound)?;
+    let until_end = match which.until.as_deref() {
+        None => false,
+        Some("end") => true,
+        Some(_) => return Err(Problem::parameter("until", "must be `end`, or be left out")),
+    };
+    let limit = limit(which.limit)?;
+    if wants_stream(&headers) {
+        // A browser that comes back says where it was; its address still has where it began.
+        let last = headers.get("last-event-id").map(|value| value.to_str().unwrap_or_default().to_owned());
+        return stream::open(&state, caller, task, last.or(which.after), until_end).await;
+    }
+    let after = which.after.as_deref().map(position).transpose()?.unwrap_or_default();
+    if state.engine.is_ahead(&caller.who, task, after).await? {
+        return Err(Problem::parameter("after", "lies behind the last event: start again without it"));
+    }
+    let page = state.engine.task_events(&caller.who, task, after, limit).await?;
+    let next = page.more.then(|| cursor::encode(STREAM, &page.next));
+    let items: Vec<_> = page.items.iter().map(view).collect();
+    Ok(Answer::ok(json!({ "items": items, "next": next })).into_response())
+}
+
+fn wants_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut types = accepted.flat_map(|value| value.split(',')).filter_map(|range| range.split(';').next());
+    types.any(|essence| essence.trim().eq_ignore_ascii_case("text/event-stream"))
+}
+
+/// The position that a cursor of a task's stream names.
+pub(crate) fn position(text: &str) -> Result<Cursor, Problem> {
+    let plain = cursor::decode(STREAM, text, "after")?;
+    plain
+        .parse()
+        .map_err(|_| Problem::parameter("after", "not a cursor of this stream: start again without it"))
+}
+
+/// An event as it is shown; its id is the cursor that resumes after it.
+pub(crate) fn view(event: &EventView) -> Value {
+    let mut shown = views::of(event);
+    shown["id"] = cursor::encode(STREAM, &event.id).into();
+    shown
+}

@@ -1,0 +1,21 @@
+//! `/healthz` and `/readyz`: for supervisors, without a token.
+
+use crate::{ServerState, answer::Answer, problem::Problem};
+use axum::{Router, extract::State, routing::get};
+use mate_engine::EngineError;
+use serde_json::json;
+
+pub(super) fn routes() -> Router<ServerState> {
+    Router::new().route("/healthz", get(alive)).route("/readyz", get(ready))
+}
+
+/// The process answers.
+async fn alive() -> Answer {
+    Answer::ok(json!({ "status": "ok" }))
+}
+
+/// The ledger answers too.
+async fn ready(State(state): State<ServerState>) -> Result<Answer, Problem> {
+    state.engine.ledger.authorisation_version().await.map_err(EngineError::from)?;
+    Ok(Answer::ok(json!({ "status": "ready" })))
+}

@@ -1,0 +1,58 @@
+//! `/projects/{project}/members`
+
+use crate::{
+    ServerState,
+    answer::Answer,
+    extract::{Ask, Body, Caller, PageQuery, Query, Segments},
+    idempotent::{self, Made},
+    problem::Problem,
+    views,
+    wire::SetMember,
+};
+use axum::{
+    Router,
+    extract::State,
+    routing::{delete, get},
+};
+use http::StatusCode;
+
+const LIST: &str = "members";
+
+pub(super) fn routes() -> Router<ServerState> {
+    Router::new()
+        .route("/projects/{project}/members", get(list).post(set))
+        .route("/projects/{project}/members/{account}", delete(remove))
+}
+
+async fn list(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(project): Segments<String>,
+    Query(query): Query<PageQuery>,
+) -> Result<Answer, Problem> {
+    let list = state.engine.members(&caller.who, &project, &query.page(LIST)?).await?;
+    Ok(Answer::list(LIST, list, views::member))
+}
+
+async fn set(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(project): Segments<String>,
+    ask: Ask,
+    Body(wish, bytes): Body<SetMember>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        let member = state.engine.set_member(&caller.who, &project, &wish.account, wish.role).await?;
+        Ok(Made::created(views::member(member)))
+    })
+    .await
+}
+
+async fn remove(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments((project, account)): Segments<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    state.engine.remove_member(&caller.who, &project, &account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

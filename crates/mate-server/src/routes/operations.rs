@@ -1,0 +1,83 @@
+//! `/operations`, and those of a task
+
+use crate::{
+    ServerState,
+    answer::Answer,
+    cursor,
+    extract::{Caller, Query, Segments, limit, word},
+    problem::Problem,
+    views,
+};
+use axum::{Router, extract::State, routing::get};
+use mate_engine::EngineError;
+use mate_model::{OperationId, TaskId};
+use serde::Deserialize;
+use serde_json::json;
+
+const LIST: &str = "operations";
+
+pub(super) fn routes() -> Router<ServerState> {
+    Router::new()
+        .route("/operations", get(list))
+        .route("/operations/{operation}", get(show))
+        .route("/tasks/{task}/operations", get(list_of))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    state: Option<String>,
+    cursor: Option<String>,
+    limit: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WhichOf {
+    task: String,
+    state: Option<String>,
+    cursor: Option<String>,
+    limit: Option<u32>,
+}
+
+async fn list(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Query(query): Query<WhichOf>,
+) -> Result<Answer, Problem> {
+    let which = Which { state: query.state, cursor: query.cursor, limit: query.limit };
+    page(&state, &caller, &query.task, &which).await
+}
+
+async fn list_of(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(task): Segments<String>,
+    Query(which): Query<Which>,
+) -> Result<Answer, Problem> {
+    page(&state, &caller, &task, &which).await
+}
+
+async fn page(state: &ServerState, caller: &Caller, task: &str, which: &Which) -> Result<Answer, Problem> {
+    let task: TaskId = task.parse().map_err(|_| EngineError::NotFound)?;
+    let wanted = word("state", which.state.as_deref())?;
+    let after = which.cursor.as_deref().map(|text| cursor::decode(LIST, text, "cursor")).transpose()?;
+    let after = match after {
+        Some(text) => text.parse().map_err(|_| Problem::parameter("cursor", "not a cursor of this list"))?,
+        None => 0,
+    };
+    let limit = limit(which.limit)?;
+    let page = state.engine.task_operations(&caller.who, task, wanted, after, limit).await?;
+    let next = page.next.map(|number| cursor::encode(LIST, &number.to_string()));
+    let items: Vec<_> = page.items.iter().map(views::of).collect();
+    Ok(Answer::ok(json!({ "items": items, "next": next })))
+}
+
+async fn show(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(operation): Segments<String>,
+) -> Result<Answer, Problem> {
+    let operation: OperationId = operation.parse().map_err(|_| EngineError::NotFound)?;
+    Ok(Answer::ok(views::of(&state.engine.operation(&caller.who, operation).await?)))
+}

@@ -1,0 +1,70 @@
+//! `/projects`
+
+use crate::{
+    ServerState,
+    answer::Answer,
+    extract::{Ask, Body, Caller, PageQuery, Query, Segments},
+    idempotent::{self, Made},
+    problem::Problem,
+    views,
+    wire::{AddProject, Stop},
+};
+use axum::{
+    Router,
+    extract::State,
+    routing::{get, post},
+};
+use mate_model::words::Role;
+
+const LIST: &str = "projects";
+
+pub(super) fn routes() -> Router<ServerState> {
+    Router::new()
+        .route("/projects", get(list).post(add))
+        .route("/projects/{project}", get(show))
+        .route("/projects/{project}/archive", post(archive))
+}
+
+async fn list(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Query(query): Query<PageQuery>,
+) -> Result<Answer, Problem> {
+    let list = state.engine.projects(&caller.who, &query.page(LIST)?).await?;
+    Ok(Answer::list(LIST, list, views::project))
+}
+
+async fn show(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(project): Segments<String>,
+) -> Result<Answer, Problem> {
+    Ok(Answer::ok(views::project(state.engine.project(&caller.who, &project, Role::Viewer).await?)))
+}
+
+async fn add(
+    State(state): State<ServerState>,
+    caller: Caller,
+    ask: Ask,
+    Body(wish, bytes): Body<AddProject>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |id| {
+        let project =
+            state.engine.add_project(&caller.who, id, &wish.name, wish.workspace.as_deref()).await?;
+        Ok(Made::created(views::project(project)))
+    })
+    .await
+}
+
+async fn archive(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(project): Segments<String>,
+    ask: Ask,
+    Body(_, bytes): Body<Stop>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        Ok(Made::changed(views::project(state.engine.archive_project(&caller.who, &project).await?)))
+    })
+    .await
+}

@@ -1,0 +1,61 @@
+//! `/runtimes`
+
+use crate::{
+    ServerState,
+    answer::Answer,
+    extract::{Ask, Body, Caller, PageQuery, Query, Segments},
+    idempotent::{self, Made},
+    problem::Problem,
+    views,
+    wire::AddRuntime,
+};
+use axum::{Router, extract::State, routing::get};
+use http::StatusCode;
+
+const LIST: &str = "runtimes";
+
+pub(super) fn routes() -> Router<ServerState> {
+    Router::new()
+        .route("/runtimes", get(list).post(add))
+        .route("/runtimes/{runtime}", get(show).delete(remove))
+}
+
+async fn list(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Query(query): Query<PageQuery>,
+) -> Result<Answer, Problem> {
+    let list = state.engine.runtimes(&caller.who, &query.page(LIST)?).await?;
+    Ok(Answer::list(LIST, list, views::runtime))
+}
+
+async fn show(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(runtime): Segments<String>,
+) -> Result<Answer, Problem> {
+    Ok(Answer::ok(views::runtime(state.engine.runtime(&caller.who, &runtime).await?)))
+}
+
+async fn add(
+    State(state): State<ServerState>,
+    caller: Caller,
+    ask: Ask,
+    Body(wish, bytes): Body<AddRuntime>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |id| {
+        let registration = state.registrar.registration(&wish)?;
+        let runtime = state.engine.add_runtime(&caller.who, id, &wish.name, registration).await?;
+        Ok(Made::created(views::runtime(runtime)))
+    })
+    .await
+}
+
+async fn remove(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(runtime): Segments<String>,
+) -> Result<StatusCode, Problem> {
+    state.engine.remove_runtime(&caller.who, &runtime).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,43 @@
+//! `/sessions`
+
+use crate::{
+    ServerState,
+    answer::Answer,
+    extract::{Caller, Query, Segments, paging},
+    problem::Problem,
+    views,
+};
+use axum::{Router, extract::State, routing::get};
+use serde::Deserialize;
+
+const LIST: &str = "sessions";
+
+pub(super) fn routes() -> Router<ServerState> {
+    Router::new().route("/sessions", get(list)).route("/sessions/{session}", get(show))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    project: String,
+    cursor: Option<String>,
+    limit: Option<u32>,
+}
+
+async fn list(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Query(query): Query<Which>,
+) -> Result<Answer, Problem> {
+    let page = paging(LIST, query.cursor.as_deref(), query.limit)?;
+    let list = state.engine.sessions(&caller.who, &query.project, &page).await?;
+    Ok(Answer::list(LIST, list, views::session))
+}
+
+async fn show(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(session): Segments<String>,
+) -> Result<Answer, Problem> {
+    Ok(Answer::ok(views::session(state.engine.session(&caller.who, &session).await?)))
+}

@@ -1,0 +1,157 @@
+//! `/projects/{project}/tasks` and `/tasks`
+
+use crate::{
+    ServerState,
+    answer::Answer,
+    cursor,
+    extract::{Ask, Body, Caller, Query, Segments, limit, word},
+    idempotent::{self, Made},
+    problem::Problem,
+    submission, views,
+    wire::{AddTask, Reject, Stop},
+};
+use axum::{
+    Router,
+    extract::State,
+    routing::{get, post},
+};
+use mate_engine::EngineError;
+use mate_model::TaskId;
+use serde::Deserialize;
+use serde_json::json;
+
+const LIST: &str = "tasks";
+
+pub(super) fn routes() -> Router<ServerState> {
+    Router::new()
+        .route("/projects/{project}/tasks", get(list).post(add))
+        .route("/tasks/{task}", get(show))
+        .route("/tasks/{task}/report", get(report))
+        .route("/tasks/{task}/approve", post(approve))
+        .route("/tasks/{task}/reject", post(reject))
+        .route("/tasks/{task}/stop", post(stop))
+        .route("/tasks/{task}/kill", post(kill))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    state: Option<String>,
+    cursor: Option<String>,
+    limit: Option<u32>,
+}
+
+async fn list(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(project): Segments<String>,
+    Query(which): Query<Which>,
+) -> Result<Answer, Problem> {
+    let wanted = word("state", which.state.as_deref())?;
+    let before = which.cursor.as_deref().map(|text| cursor::decode(LIST, text, "cursor")).transpose()?;
+    let before = before.map(|text| text.parse()).transpose();
+    let before = before.map_err(|_| Problem::parameter("cursor", "not a cursor of this list"))?;
+    let limit = limit(which.limit)?;
+    let page = state.engine.tasks(&caller.who, &project, wanted, before, limit).await?;
+    let next = page.next.map(|id| cursor::encode(LIST, &id.to_string()));
+    let items: Vec<_> = page.items.iter().map(views::of).collect();
+    Ok(Answer::ok(json!({ "items": items, "next": next })))
+}
+
+async fn add(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(project): Segments<String>,
+    ask: Ask,
+    Body(wish, bytes): Body<AddTask>,
+) -> Result<Answer, Problem> {
+    submission::submit(&state, &caller, &ask, &bytes, project, wish).await
+}
+
+/// What cannot be an id names nothing that exists.
+fn id(text: &str) -> Result<TaskId, EngineError> {
+    text.parse().map_err(|_| EngineError::NotFound)
+}
+
+async fn show(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(task): Segments<String>,
+) -> Result<Answer, Problem> {
+    Ok(Answer::ok(views::of(&state.engine.task(&caller.who, id(&task)?).await?)))
+}
+
+async fn report(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(task): Segments<String>,
+) -> Result<Answer, Problem> {
+    let report = state.engine.report(&caller.who, id(&task)?).await?;
+    let mut body = views::of(&report);
+    body["task"] = views::of(&report.task);
+    Ok(Answer::ok(body))
+}
+
+async fn approve(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(task): Segments<String>,
+    ask: Ask,
+    Body(_, bytes): Body<Stop>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        let task = state.engine.approve(&caller.who, id(&task)?).await?;
+        Ok(Made::changed(views::of(&state.engine.view(task).await?)))
+    })
+    .await
+}
+
+async fn reject(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(task): Segments<String>,
+    ask: Ask,
+    Body(wish, bytes): Body<Reject>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        let reason = wish.reason.as_deref().unwrap_or_default();
+        let task = state.engine.reject(&caller.who, id(&task)?, reason).await?;
+        Ok(Made::changed(views::of(&state.engine.view(task).await?)))
+    })
+    .await
+}
+
+async fn stop(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(task): Segments<String>,
+    ask: Ask,
+    Body(_, bytes): Body<Stop>,
+) -> Result<Answer, Problem> {
+    ask_to_stop(&state, &caller, &ask, &bytes, &task, false).await
+}
+
+async fn kill(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(task): Segments<String>,
+    ask: Ask,
+    Body(_, bytes): Body<Stop>,
+) -> Result<Answer, Problem> {
+    ask_to_stop(&state, &caller, &ask, &bytes, &task, true).await
+}
+
+async fn ask_to_stop(
+    state: &ServerState,
+    caller: &Caller,
+    ask: &Ask,
+    bytes: &[u8],
+    task: &str,
+    kill: bool,
+) -> Result<Answer, Problem> {
+    idempotent::post(state, caller, ask, bytes, async |_| {
+        let task = state.engine.stop(&caller.who, id(task)?, kill).await?;
+        Ok(Made::changed(views::of(&state.engine.view(task).await?)))
+    })
+    .await
+}

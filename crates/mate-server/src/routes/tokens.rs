@@ -1,0 +1,73 @@
+//! `/tokens`
+
+use crate::{
+    ServerState,
+    answer::Answer,
+    extract::{Ask, Body, Caller, Query, Segments, paging},
+    idempotent::{self, Made},
+    problem::Problem,
+    views,
+    wire::{AddToken, Stop},
+};
+use axum::{
+    Router,
+    extract::State,
+    routing::{get, post},
+};
+use mate_engine::admin::NewToken;
+use serde::Deserialize;
+
+const LIST: &str = "tokens";
+
+pub(super) fn routes() -> Router<ServerState> {
+    Router::new().route("/tokens", get(list).post(add)).route("/tokens/{token}/revoke", post(revoke))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    account: Option<String>,
+    cursor: Option<String>,
+    limit: Option<u32>,
+}
+
+async fn list(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Query(query): Query<Which>,
+) -> Result<Answer, Problem> {
+    let page = paging(LIST, query.cursor.as_deref(), query.limit)?;
+    let list = state.engine.tokens(&caller.who, query.account.as_deref(), &page).await?;
+    let now = state.engine.clock.now();
+    Ok(Answer::list(LIST, list, |token| views::token(&token, now)))
+}
+
+async fn add(
+    State(state): State<ServerState>,
+    caller: Caller,
+    ask: Ask,
+    Body(wish, bytes): Body<AddToken>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |id| {
+        let AddToken { account, project, role, expires } = wish;
+        let new = NewToken { account, project, role, expires };
+        let shown = state.engine.add_token(&caller.who, id, new).await?;
+        let made = Made::created(views::token(&shown.token, state.engine.clock.now()));
+        Ok(made.showing("token", shown.secret.map(|secret| secret.reveal().to_owned())))
+    })
+    .await
+}
+
+async fn revoke(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(token): Segments<String>,
+    ask: Ask,
+    Body(_, bytes): Body<Stop>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        let token = state.engine.revoke_token(&caller.who, &token).await?;
+        Ok(Made::changed(views::token(&token, state.engine.clock.now())))
+    })
+    .await
+}

@@ -1,0 +1,49 @@
+//! What every handler has at hand.
+
+use crate::{PlainCommands, Registrar, check::PeerCheck};
+use mate_engine::Engine;
+use std::{fmt, net::IpAddr, sync::Arc};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// The most event streams at a time.
+const STREAMS: usize = 256;
+
+/// The shared state of the interface; clones share it.
+#[derive(Clone)]
+pub struct ServerState {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) peers: PeerCheck,
+    pub(crate) registrar: Arc<dyn Registrar>,
+    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) own_address: Option<IpAddr>,
+    pub(crate) shutdown: CancellationToken,
+}
+
+impl ServerState {
+    /// The interface over `engine`; `peers` says who may speak to the Unix socket.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, peers: PeerCheck) -> Self {
+        let streams = Arc::new(Semaphore::new(STREAMS));
+        let registrar = Arc::new(PlainCommands);
+        Self { engine, peers, registrar, streams, own_address: None, shutdown: CancellationToken::new() }
+    }
+
+    /// Takes runtimes as `registrar` knows them.
+    #[must_use]
+    pub fn with_registrar(self, registrar: Arc<dyn Registrar>) -> Self {
+        Self { registrar, ..self }
+    }
+
+    /// Takes `address` in `Host`, besides the loopback names; streams end when `shutdown` is cancelled.
+    #[must_use]
+    pub(crate) fn listening_on(self, address: IpAddr, shutdown: CancellationToken) -> Self {
+        Self { own_address: Some(address), shutdown, ..self }
+    }
+}
+
+impl fmt::Debug for ServerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerState").field("own_address", &self.own_address).finish_non_exhaustive()
+    }
+}

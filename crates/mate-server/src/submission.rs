@@ -1,0 +1,75 @@
+//! Submitting a task: its idempotency key is written by the same script as the task itself, so that no crash can
+//! come between the two.
+
+use crate::{
+    ServerState,
+    answer::Answer,
+    extract::{Ask, Caller},
+    problem::Problem,
+    views,
+    wire::AddTask,
+};
+use http::StatusCode;
+use mate_engine::{EngineError, Submit};
+use mate_model::TaskId;
+use mate_store::{Claim, IdempotencyKey, IdempotencyRecord};
+
+pub(crate) async fn submit(
+    state: &ServerState,
+    caller: &Caller,
+    ask: &Ask,
+    body: &[u8],
+    project: String,
+    wish: AddTask,
+) -> Result<Answer, Problem> {
+    let AddTask { instructions, runtime, session, approve, queue, policy } = wish;
+    let mut wish = Submit { id: None, project, instructions, runtime, session, approve, queue, policy };
+    let Some(key) = ask.keyed(caller.who.account, body) else {
+        let task = state.engine.submit(&caller.who, wish, None).await?;
+        return Ok(created(views::of(&state.engine.view(task).await?), false));
+    };
+    if let Some(answer) = first_answer(state, caller, &key).await? {
+        return Ok(answer);
+    }
+    let id = TaskId::new(state.engine.entropy.uuid());
+    wish.id = Some(id);
+    let record = IdempotencyRecord {
+        key: key.clone(),
+        status: StatusCode::CREATED.as_u16(),
+        body: id.to_string(),
+        at: state.engine.clock.now(),
+    };
+    match state.engine.submit(&caller.who, wish, Some(record)).await {
+        Ok(task) => Ok(created(views::of(&state.engine.view(task).await?), false)),
+        // Another request with the same key may have been faster.
+        Err(error) => match first_answer(state, caller, &key).await? {
+            Some(answer) => Ok(answer),
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// The task that the key's first request made, as it stands now.
+async fn first_answer(
+    state: &ServerState,
+    caller: &Caller,
+    key: &IdempotencyKey,
+) -> Result<Option<Answer>, Problem> {
+    let known = state.engine.ledger.replay(key).await.map_err(EngineError::from)?;
+    let id = match known {
+        None => return Ok(None),
+        Some(Claim::Mismatch) => return Err(EngineError::KeyReused.into()),
+        Some(Claim::Replay { body, .. }) => body,
+        Some(Claim::Fresh | Claim::InProgress) => {
+            return Err(EngineError::Internal("a submission's key is without its task".to_owned()).into());
+        }
+    };
+    let id: TaskId = id
+        .parse()
+        .map_err(|error| EngineError::Internal(format!("an answer that was kept cannot be read: {error}")))?;
+    Ok(Some(created(views::of(&state.engine.task(&caller.who, id).await?), true)))
+}
+
+const fn created(body: serde_json::Value, replayed: bool) -> Answer {
+    Answer { status: StatusCode::CREATED, body, replayed }
+}

@@ -1,0 +1,164 @@
+//! How things are shown: the field names of the contract, `id` and `state` first, times in RFC 3339.
+
+use crate::time::{rfc3339, rfc3339_opt};
+use mate_engine::admin::{NamedGrant, NamedMember};
+use mate_model::{
+    Micros,
+    records::{Account, Connection, Project, Reach, Runtime, Session, Token},
+    session::SessionState,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+pub(crate) fn account(account: Account) -> Value {
+    json!({
+        "id": account.id,
+        "state": if account.disabled_at.is_some() { "disabled" } else { "active" },
+        "name": account.name,
+        "admin": account.admin,
+        "created_at": rfc3339(account.created_at),
+        "disabled_at": rfc3339_opt(account.disabled_at),
+    })
+}
+
+pub(crate) fn token(token: &Token, now: Micros) -> Value {
+    let state = if token.revoked_at.is_some() {
+        "revoked"
+    } else if token.expires_at.is_some_and(|end| end <= now) {
+        "expired"
+    } else {
+        "active"
+    };
+    json!({
+        "id": token.id,
+        "state": state,
+        "account": token.account,
+        "project": token.project,
+        "role": token.role,
+        "created_at": rfc3339(token.created_at),
+        "expires_at": rfc3339_opt(token.expires_at),
+        "revoked_at": rfc3339_opt(token.revoked_at),
+    })
+}
+
+pub(crate) fn project(project: Project) -> Value {
+    json!({
+        "id": project.id,
+        "state": if project.archived_at.is_some() { "archived" } else { "active" },
+        "name": project.name,
+        "workspace": project.workspace,
+        "created_at": rfc3339(project.created_at),
+        "archived_at": rfc3339_opt(project.archived_at),
+    })
+}
+
+pub(crate) fn member(member: NamedMember) -> Value {
+    let NamedMember { member, name } = member;
+    json!({
+        "id": member.account,
+        "project": member.project,
+        "account": member.account,
+        "account_name": name,
+        "role": member.role,
+        "added_at": rfc3339(member.added_at),
+    })
+}
+
+pub(crate) fn runtime(runtime: Runtime) -> Value {
+    let part = |name: &str| runtime.registration.get(name).cloned().unwrap_or_default();
+    json!({
+        "id": runtime.id,
+        "name": runtime.name,
+        "preset": part("preset"),
+        "command": part("command"),
+        "created_at": rfc3339(runtime.created_at),
+        "registration": runtime.registration,
+    })
+}
+
+pub(crate) fn connection(connection: Connection) -> Value {
+    let (kind, url, command) = match connection.reach {
+        Reach::Stdio { command } => ("stdio", None, Some(command)),
+        Reach::Http { url } => ("http", Some(url), None),
+    };
+    let settings = connection.settings;
+    json!({
+        "id": connection.id,
+        "name": connection.name,
+        "kind": kind,
+        "url": url,
+        "command": command,
+        "secret_env": settings.secret_env,
+        "headers": settings.headers,
+        "allow_fields": settings.allow_fields,
+        "bare": settings.bare,
+        "trust_annotations": settings.trust_annotations,
+        "effect": settings.effect,
+        "created_at": rfc3339(connection.created_at),
+    })
+}
+
+pub(crate) fn grant(named: NamedGrant, now: Micros) -> Value {
+    let NamedGrant { grant, connection_name } = named;
+    let state = if grant.revoked_at.is_some() {
+        "revoked"
+    } else if grant.expires_at.is_some_and(|end| end <= now) {
+        "expired"
+    } else if grant.max_calls.is_some_and(|most| most <= grant.used_calls) {
+        "used_up"
+    } else {
+        "active"
+    };
+    json!({
+        "id": grant.id,
+        "state": state,
+        "project": grant.project,
+        "connection": grant.connection,
+        "connection_name": connection_name,
+        "tools": grant.tools,
+        "effect": grant.effect,
+        "approve": grant.approve,
+        "max_calls": grant.max_calls,
+        "used_calls": grant.used_calls,
+        "created_by": grant.created_by,
+        "created_at": rfc3339(grant.created_at),
+        "expires_at": rfc3339_opt(grant.expires_at),
+        "revoked_at": rfc3339_opt(grant.revoked_at),
+    })
+}
+
+pub(crate) fn session(session: Session) -> Value {
+    let since = match session.state {
+        SessionState::Idle { .. } => None,
+        SessionState::Hosted { since, .. } => Some(since),
+        SessionState::Closed { at, .. } => Some(at),
+    };
+    json!({
+        "id": session.id,
+        "state": session.state.word(),
+        "since": rfc3339_opt(since),
+        "project": session.project,
+        "runtime": session.runtime,
+        "workspace": session.workspace,
+        "epoch": session.state.epoch(),
+        "created_at": rfc3339(session.created_at),
+    })
+}
+
+/// A view of the engine's, with its own moments written out; what it carries for others stays as it is.
+pub(crate) fn of(view: &impl Serialize) -> Value {
+    let mut value = serde_json::to_value(view).unwrap_or_else(|error| {
+        tracing::error!(%error, "a view could not be written as JSON");
+        Value::Null
+    });
+    if let Value::Object(fields) = &mut value {
+        for (name, field) in fields.iter_mut() {
+            if (name == "at" || name.ends_with("_at") || name.ends_with("_since"))
+                && let Some(at) = field.as_i64()
+            {
+                *field = rfc3339(Micros(at)).into();
+            }
+        }
+    }
+    value
+}
