@@ -123,7 +123,7 @@ impl Container {
     ///
     /// # Errors
     /// When something still lives after 20 s and a second attempt.
-    pub async fn kill(self) -> Result<Evidence, EndError> {
+    pub async fn kill(&self) -> Result<Evidence, EndError> {
         self.keeper.close();
         // When the keeper itself is stuck, process 1 is killed through its handle below.
         let _ = tokio::time::timeout(END, self.keeper.ended()).await;

@@ -7,7 +7,7 @@
 
 mod host;
 mod identity;
-mod process;
+pub(crate) mod process;
 mod proof;
 mod record;
 
