@@ -156,6 +156,7 @@ impl Walk {
         let mut next = *state;
         send(&mut next, call);
         next.breach = self.breach_of_sending(state, call).unwrap_or(state.breach);
+        self.late_sends |= self.operation(state, call) != OperationStateWord::InFlight;
         self.carries(next, slot, call, "sends the call", Stage::Sent);
         if state.workers[slot].stages[call] == Stage::Admitted {
             self.carries(*state, slot, call, "cannot send: no byte goes out", Stage::Barred);

@@ -89,6 +89,15 @@ impl Walk {
             && self.machines.approval.state(state.approval).word() == ApprovalStateWord::Used
     }
 
+    /// Whether the inbox still shows something that nobody can use any more.
+    pub(super) fn leave_is_open(&self, state: &State) -> bool {
+        state.approval != NONE
+            && matches!(
+                self.machines.approval.state(state.approval).word(),
+                ApprovalStateWord::Open | ApprovalStateWord::Allowed
+            )
+    }
+
     fn wrong_turn(&self, state: &State) -> Option<&'static str> {
         if state.prompts > 1 {
             return Some("a prompt was sent twice");

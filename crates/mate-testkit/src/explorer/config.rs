@@ -33,6 +33,8 @@ pub enum Flaw {
     NoLedgerFence,
     /// A stop is concluded without ending the container and without evidence.
     StopWithoutEvidence,
+    /// A stop before the prompt, with the runtime launched already, does not end the container.
+    StopFirstKeepsContainer,
     /// Recovery does not make sure that the container is empty.
     RecoverWithoutEmptying,
     /// Recovery sends a call again whose intent has no outcome.
@@ -70,20 +72,53 @@ pub struct Config {
     pub limit: usize,
 }
 
+impl Flaw {
+    /// Every flaw that the explorer must notice.
+    pub const ALL: &'static [Self] = &[
+        Self::DispatchBeforeIntent,
+        Self::NoSecondRead,
+        Self::NoJournalFence,
+        Self::NoLedgerFence,
+        Self::StopWithoutEvidence,
+        Self::StopFirstKeepsContainer,
+        Self::RecoverWithoutEmptying,
+        Self::DispatchAgain,
+        Self::PromptAgain,
+        Self::LostIsNotSent,
+        Self::LeaveNotUsed,
+        Self::KeeperWithoutDeadline,
+        Self::CloseWithoutSettling,
+        Self::StaleWorkerStays,
+    ];
+
+    /// The broken rule, in words.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::DispatchBeforeIntent => "a call is sent before its intent is committed",
+            Self::NoSecondRead => "the ledger is not read again after the intent",
+            Self::NoJournalFence => "the journal takes writes of any epoch",
+            Self::NoLedgerFence => "a worker's ledger writes do not name the session's epoch",
+            Self::StopWithoutEvidence => "a stop is concluded without ending the container",
+            Self::StopFirstKeepsContainer => "a stop before the prompt leaves a launched runtime alive",
+            Self::RecoverWithoutEmptying => "recovery does not empty the container",
+            Self::DispatchAgain => "recovery sends a call again",
+            Self::PromptAgain => "recovery prompts again",
+            Self::LostIsNotSent => "recovery says `not_sent` of a call with an intent",
+            Self::LeaveNotUsed => "a leave is taken and not marked as used",
+            Self::KeeperWithoutDeadline => "a container is started after the lease was lost",
+            Self::CloseWithoutSettling => "a turn is ended with calls in flight",
+            Self::StaleWorkerStays => "a worker that was refused as stale stays",
+        }
+    }
+}
+
 impl Config {
     /// The usual bounds: two effects, one crash and another one during its recovery.
     #[must_use]
     pub const fn new(stores: Stores) -> Self {
         let effect = Tool { class: EffectClass::Effect, approval: false };
-        Self {
-            stores,
-            tools: [effect; 2],
-            crashes: 2,
-            freezes: 1,
-            full: false,
-            flaw: None,
-            limit: 4_000_000,
-        }
+        Self { stores, tools: [effect; 2], crashes: 2, freezes: 1, full: false, flaw: None, limit: 4_000_000 }
     }
 
     /// The same with these operations.

@@ -10,17 +10,23 @@
 mod call;
 mod check;
 mod config;
+pub mod document;
 mod hash;
 mod keys;
 mod machines;
+mod plan;
 mod report;
+pub mod samples;
 mod search;
 mod state;
+mod survey;
 mod walk;
 mod worker;
 mod world;
 
 pub use check::INVARIANTS;
 pub use config::{Config, Flaw, Stores, Tool};
+pub use plan::{Exploration, explorations, flawed};
 pub use report::{Cut, Report, Violation, word_bit, words};
 pub use search::explore;
+pub use survey::Survey;

@@ -51,6 +51,8 @@ pub struct Report {
     pub violation: Option<Violation>,
     /// Where recovery leads from each cut: a set of task words, one bit each.
     pub cuts: BTreeMap<Cut, u16>,
+    /// Whether a frozen worker's call went out after another worker had called it unknown (or, a read, failed).
+    pub late_sends: bool,
 }
 
 /// The bit of a word in a set of task words.

@@ -174,7 +174,8 @@ impl Search {
         let settled = state.workers.iter().all(|worker| worker.life == Life::Absent)
             && state.coordinator == Coordinator::Idle
             && !self.walk.session(state).1
-            && self.walk.in_flight(state) == 0;
+            && self.walk.in_flight(state) == 0
+            && !self.walk.leave_is_open(state);
         word_bit(self.walk.task(state)) | if settled { HOME } else { 0 }
     }
 
@@ -201,7 +202,14 @@ impl Search {
     }
 
     fn report(&self, violation: Option<Violation>, cuts: BTreeMap<Cut, u16>) -> Report {
-        Report { config: self.walk.config, states: self.states.len(), steps: self.steps, violation, cuts }
+        Report {
+            config: self.walk.config,
+            states: self.states.len(),
+            steps: self.steps,
+            violation,
+            cuts,
+            late_sends: self.walk.late_sends,
+        }
     }
 }
 

@@ -120,6 +120,14 @@ pub(super) enum Runtime {
     Prompted,
     SaysEnd,
     SaysCancelled,
+    SaysError,
+}
+
+impl Runtime {
+    /// Whether it has answered the prompt.
+    pub(super) const fn has_answered(self) -> bool {
+        matches!(self, Self::SaysEnd | Self::SaysCancelled | Self::SaysError)
+    }
 }
 
 /// The container of the session's processes.

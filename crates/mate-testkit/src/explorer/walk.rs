@@ -42,11 +42,13 @@ pub(super) struct Walk {
     pub(super) machines: Machines,
     pub(super) config: Config,
     pub(super) found: Vec<Next>,
+    /// A call went out after another worker had classified it.
+    pub(super) late_sends: bool,
 }
 
 impl Walk {
     pub(super) fn new(config: Config) -> Self {
-        Self { machines: Machines::new(), config, found: Vec::new() }
+        Self { machines: Machines::new(), config, found: Vec::new(), late_sends: false }
     }
 
     /// All steps from this moment; `found` holds them.

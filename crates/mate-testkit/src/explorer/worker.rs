@@ -5,7 +5,7 @@
 
 use super::{
     config::{Flaw, Stores},
-    keys::{OperationVerb, Over, SessionKey, TaskKey, TurnKey},
+    keys::{ApprovalKey, OperationVerb, Over, SessionKey, TaskKey, TurnKey},
     state::{At, Breach, Container, Life, NONE, Runtime, State},
     walk::{Walk, Who, kill_container},
 };
@@ -58,13 +58,7 @@ impl Walk {
             }
             At::Read => self.read(state, slot),
             At::Conclude => self.conclude(state, slot),
-            At::Quit => {
-                let mut next = *state;
-                if self.own_container(state, slot) {
-                    kill_container(&mut next);
-                }
-                self.goes(next, slot, "ends what it started", At::Release);
-            }
+            At::Quit => self.quit(state, slot),
             At::Release => self.release(state, slot),
         }
     }
@@ -236,7 +230,7 @@ impl Walk {
     }
 
     fn work(&mut self, state: &State, slot: usize) {
-        if matches!(state.runtime, Runtime::SaysEnd | Runtime::SaysCancelled) {
+        if state.runtime.has_answered() {
             self.goes(*state, slot, "hears that the turn is over", At::Finish);
         } else if !self.own_container(state, slot) {
             self.goes(*state, slot, "sees that the runtime is gone", At::Finish);
@@ -247,7 +241,7 @@ impl Walk {
     }
 
     fn stop(&mut self, state: &State, slot: usize) {
-        if matches!(state.runtime, Runtime::SaysEnd | Runtime::SaysCancelled) {
+        if state.runtime.has_answered() {
             self.goes(*state, slot, "hears the answer to the cancel", At::Finish);
         }
         let mut next = *state;
@@ -270,6 +264,7 @@ impl Walk {
         match state.runtime {
             Runtime::SaysEnd => self.finish_with(state, slot, Over::EndTurn, what),
             Runtime::SaysCancelled => self.finish_with(state, slot, Over::Cancelled, what),
+            Runtime::SaysError => self.finish_with(state, slot, Over::Errored, what),
             Runtime::Silent | Runtime::Prompted => {
                 self.finish_with(state, slot, Over::Lost, what);
                 self.finish_with(state, slot, Over::LostAtOwnWork, what);
@@ -299,7 +294,10 @@ impl Walk {
 
     fn end(&mut self, state: &State, slot: usize) {
         let cancelled = self.over(state) == Some(Over::Cancelled);
-        if !(self.stop_requested(state) || cancelled) || self.config.has(Flaw::StopWithoutEvidence) {
+        let first = self.over(state) == Some(Over::StoppedFirst);
+        let careless = self.config.has(Flaw::StopWithoutEvidence)
+            || (first && self.config.has(Flaw::StopFirstKeepsContainer));
+        if careless || !(self.stop_requested(state) || cancelled) {
             self.goes(*state, slot, "needs no proof of an empty container", At::Read);
             return;
         }
@@ -351,6 +349,25 @@ impl Walk {
         }
     }
 
+    fn quit(&mut self, state: &State, slot: usize) {
+        let mut next = *state;
+        if state.approval != NONE
+            && let Ok(withdrawn) = self.machines.approval.decide(state.approval, ApprovalKey::Withdraw)
+        {
+            if self.ledger_takes(&mut next, slot) {
+                next.approval = withdrawn;
+                self.goes(next, slot, "[ledger] withdraws what is left in the inbox", At::Quit);
+            } else {
+                self.is_stale(state, slot);
+            }
+            return;
+        }
+        if self.own_container(state, slot) {
+            kill_container(&mut next);
+        }
+        self.goes(next, slot, "ends what it started", At::Release);
+    }
+
     fn release(&mut self, state: &State, slot: usize) {
         let mut next = *state;
         let who = Who::Worker(next.workers[slot].epoch);
@@ -366,7 +383,7 @@ fn as_the_contract_says(word: TaskStateWord, over: Over, unknown: bool, stop: bo
         Over::EndTurn => TaskStateWord::Completed,
         Over::Cancelled | Over::Lost | Over::LostAtOwnWork if stop => TaskStateWord::Stopped,
         Over::LostAtOwnWork => TaskStateWord::Unknown,
-        Over::Cancelled | Over::Lost | Over::NotStarted => TaskStateWord::Failed,
+        Over::Cancelled | Over::Errored | Over::Lost | Over::NotStarted => TaskStateWord::Failed,
         Over::StoppedFirst => TaskStateWord::Stopped,
     };
     word == if unknown { TaskStateWord::Unknown } else { expected }

@@ -109,6 +109,10 @@ impl Walk {
             self.step(Who::Runtime, "ends its turn", State { runtime: Runtime::SaysEnd, ..*state });
             let cancelled = State { runtime: Runtime::SaysCancelled, ..*state };
             self.step(Who::Runtime, "says that it was cancelled", cancelled);
+            if self.config.full {
+                let error = State { runtime: Runtime::SaysError, ..*state };
+                self.step(Who::Runtime, "answers the prompt with an error", error);
+            }
         }
         if state.container == Container::Orphan {
             let mut next = *state;
