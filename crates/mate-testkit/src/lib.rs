@@ -2,4 +2,5 @@
 #![forbid(unsafe_code)]
 
 pub mod explorer;
+pub mod memory;
 pub mod postgres;

@@ -27,8 +27,9 @@ pub(super) struct Request {
 pub(super) struct Actor {
     db: Arc<dyn Database>,
     pen: Pen,
-    /// None when it is not known any more: a write may have been kept.
-    end: Option<End>,
+    end: End,
+    /// Where the journal ends if the last script, whose answer was lost, was kept.
+    doubt: Option<End>,
     requests: mpsc::Receiver<Request>,
     /// A request that did not fit into the last batch.
     waiting: Option<Request>,
@@ -36,7 +37,7 @@ pub(super) struct Actor {
 
 impl Actor {
     pub(super) fn new(db: Arc<dyn Database>, pen: Pen, end: End, requests: mpsc::Receiver<Request>) -> Self {
-        Self { db, pen, end: Some(end), requests, waiting: None }
+        Self { db, pen, end, doubt: None, requests, waiting: None }
     }
 
     /// Until the last writer is gone.
@@ -96,7 +97,8 @@ impl Actor {
         &mut self,
         writes: impl Iterator<Item = &'a [Change]>,
     ) -> Result<Vec<i64>, JournalError> {
-        let from = self.known_end().await?;
+        self.settle_doubt().await?;
+        let from = self.end;
         let mut to = End { writes: from.writes + 1, ..from };
         let mut script = vec![self.pen.advance(&from, &to)];
         let mut seqs = Vec::new();
@@ -109,14 +111,13 @@ impl Actor {
         }
         match self.db.script(script).await {
             Ok(_) => {
-                self.end = Some(to);
+                self.end = to;
                 Ok(seqs)
             }
             Err(StoreError::Guard { statement: 0, .. }) => Err(self.displaced().await),
             Err(error) if error.maybe_committed() => {
-                self.end = None;
-                // Only this writer counts writes up under its epoch: the count tells whether the script was kept.
-                if self.known_end().await? == to { Ok(seqs) } else { Err(error.into()) }
+                self.doubt = Some(to);
+                if self.settle_doubt().await? { Ok(seqs) } else { Err(not_kept(&error).into()) }
             }
             Err(error @ (StoreError::Guard { .. } | StoreError::Constraint { .. })) => {
                 Err(JournalError::Conflict(error))
@@ -125,24 +126,26 @@ impl Actor {
         }
     }
 
-    /// The end of the journal, looked up again if an answer was lost.
-    async fn known_end(&mut self) -> Result<End, JournalError> {
-        if let Some(end) = self.end {
-            return Ok(end);
-        }
+    /// Finds out what became of a script whose answer was lost; true when it was kept.
+    ///
+    /// A server may still be at work on it, so looking is not enough: a write of our own counts up by two, after
+    /// which the lost script can no longer be kept.
+    async fn settle_doubt(&mut self) -> Result<bool, JournalError> {
+        let Some(kept) = self.doubt else { return Ok(false) };
+        let fenced = End { writes: self.end.writes + 2, ..self.end };
         let mut looks = 0;
         loop {
-            match takeover::end(self.db.as_ref(), &self.pen.key, self.pen.epoch).await {
-                Ok(end) => {
-                    self.end = Some(end);
-                    return Ok(end);
+            match self.look(&fenced).await {
+                Ok(end) if end == kept || end == fenced => {
+                    (self.end, self.doubt) = (end, None);
+                    return Ok(end == kept);
                 }
+                Ok(_) => return Err(moved_by_another()),
                 Err(JournalError::Store(error)) if looks < LOOKS => {
                     looks += 1;
-                    tracing::warn!(%error, looks, "the end of the journal cannot be read; trying again");
+                    tracing::warn!(%error, looks, "the end of the journal cannot be found; trying again");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
-                // Whether the last write was kept is not known, and the caller must not take it for refused.
                 Err(JournalError::Store(error)) => {
                     let why = error.to_string();
                     return Err(StoreError::Unavailable { why, maybe_committed: true }.into());
@@ -152,16 +155,32 @@ impl Actor {
         }
     }
 
+    async fn look(&self, fenced: &End) -> Result<End, JournalError> {
+        match self.db.execute(self.pen.advance(&self.end, fenced)).await {
+            Ok(_) => Ok(*fenced),
+            Err(StoreError::Guard { .. }) => {
+                takeover::end(self.db.as_ref(), &self.pen.key, self.pen.epoch).await
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Why the guard refused: another epoch, or a row that somebody else wrote.
     async fn displaced(&mut self) -> JournalError {
-        self.end = None;
-        match self.known_end().await {
-            Ok(_) => JournalError::Conflict(StoreError::Other(
-                "the journal's head was moved by somebody else under this epoch".to_owned(),
-            )),
+        match takeover::end(self.db.as_ref(), &self.pen.key, self.pen.epoch).await {
+            Ok(_) => moved_by_another(),
             Err(error) => error,
         }
     }
+}
+
+fn moved_by_another() -> JournalError {
+    let why = "the journal's head was moved by somebody else under this epoch: end this worker";
+    JournalError::Conflict(StoreError::Other(why.to_owned()))
+}
+
+fn not_kept(error: &StoreError) -> StoreError {
+    StoreError::Unavailable { why: error.to_string(), maybe_committed: false }
 }
 
 /// Whether one write of a batch can have spoilt it for the others.

@@ -74,11 +74,16 @@ pub(super) enum Refused {
 impl Refused {
     /// Reads a store's error; `before` statements of the script were not the caller's.
     pub(super) fn read(error: StoreError, before: usize) -> Self {
-        match error {
-            StoreError::Guard { statement, .. } if statement >= before => Self::Guard(statement - before),
-            error if error.is_constraint(ConstraintKind::Unique) => Self::Unique,
-            error if error.is_constraint(ConstraintKind::ForeignKey) => Self::Missing,
-            error => Self::Other(error.into()),
+        if let StoreError::Guard { statement, .. } = error
+            && statement >= before
+        {
+            Self::Guard(statement - before)
+        } else if error.is_constraint(ConstraintKind::Unique) {
+            Self::Unique
+        } else if error.is_constraint(ConstraintKind::ForeignKey) {
+            Self::Missing
+        } else {
+            Self::Other(error.into())
         }
     }
 

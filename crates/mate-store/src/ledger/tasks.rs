@@ -140,10 +140,10 @@ impl Ledger {
             statements.push(attention::close_all(task.id, transition.at()));
         }
         let moved = self.commit(task.project, &[draft], &statements).await;
-        moved.map_err(|refused| match refused {
-            Refused::Unique if key.is_some() => LedgerError::KeyUsed,
-            // The only other unique key that a move can meet: one running task per session.
-            refused => refused.moving("task"),
+        moved.map_err(|refused| match (refused, key) {
+            (Refused::Unique, Some(_)) => LedgerError::KeyUsed,
+            // Without a key, the only unique key that a move can meet is one running task per session.
+            (refused, _) => refused.moving("task"),
         })
     }
 }

@@ -1,0 +1,20 @@
+//! The ledger and the journal on both engines.
+
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod differential;
+#[cfg(test)]
+mod journal;
+#[cfg(test)]
+mod journal_fence;
+#[cfg(test)]
+mod ledger;
+#[cfg(test)]
+mod ledger_log;
+#[cfg(test)]
+mod moves;
+#[cfg(test)]
+mod strict;
+#[cfg(test)]
+mod support;
