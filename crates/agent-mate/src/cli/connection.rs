@@ -1,0 +1,131 @@
+//! `agent-mate connection`
+
+use super::{
+    Context,
+    exit::{Exit, Failure},
+    input,
+    list::PageArgs,
+    show::{column, text_at},
+};
+use clap::{Args, Subcommand};
+use mate_model::words::EffectClass;
+use mate_server::wire::AddConnection;
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConnectionVerb {
+    /// Link an upstream MCP server: an address, or a command that speaks MCP on its standard streams
+    Add(Box<AddArgs>),
+    /// List those that are there
+    List {
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// Show one; of its secrets only the names
+    Show {
+        /// Its name or id
+        connection: String,
+    },
+    /// Remove one, with its secrets
+    Remove {
+        /// Its name or id
+        connection: String,
+    },
+}
+
+/// `connection add`
+#[derive(Args, Debug)]
+pub(crate) struct AddArgs {
+    /// Its name; the prefix of its tools
+    name: String,
+    /// The address of the server
+    #[arg(long, value_name = "URL", required_unless_present = "command", conflicts_with = "command")]
+    url: Option<String>,
+    /// A variable for the command: VAR (from the environment), VAR=@FILE or VAR=- (standard input)
+    #[arg(long, value_name = "VAR[=@FILE|-]")]
+    secret_env: Vec<String>,
+    /// A header for the address, read the same way
+    #[arg(long, value_name = "NAME[=@FILE|-]")]
+    header: Vec<String>,
+    /// An argument that is recorded as it is
+    #[arg(long, value_name = "TOOL.FIELD")]
+    allow_field: Vec<String>,
+    /// Expose its tools without its name before them
+    #[arg(long)]
+    bare: bool,
+    /// Let its own annotations decide the effect class where a grant is silent
+    #[arg(long)]
+    trust_annotations: bool,
+    /// The effect class where a grant is silent: read, idempotent or effect
+    #[arg(long)]
+    effect: Option<EffectClass>,
+    /// The program and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Option<Vec<String>>,
+}
+
+/// Runs a verb.
+pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit, Failure> {
+    let (client, screen) = (context.client()?, &context.screen);
+    match verb {
+        ConnectionVerb::Add(args) => {
+            let made = client.post(&["connections"], &request(*args)?, None).await?;
+            let name = text_at(&made, "name");
+            let next = [format!(
+                "agent-mate grant add --project PROJECT --connection {name} --tools '*' --approve always"
+            )];
+            screen.made(&made, &format!("Connection {name} is linked. No project may use it yet."), &next)?;
+        }
+        ConnectionVerb::List { page } => {
+            let columns = [
+                column("NAME", "name"),
+                column("URL", "url"),
+                column("COMMAND", "command"),
+                column("SECRETS", "secret_env"),
+                column("HEADERS", "headers"),
+                column("ID", "id"),
+            ];
+            let empty = "No connections yet. Link one: agent-mate connection add NAME -- COMMAND ARG...";
+            screen.list(&client.get(&["connections"], &page.query(&[])).await?, &columns, empty)?;
+        }
+        ConnectionVerb::Show { connection } => {
+            let fields = [
+                column("name", "name"),
+                column("id", "id"),
+                column("url", "url"),
+                column("command", "command"),
+                column("secrets", "secret_env"),
+                column("headers", "headers"),
+                column("recorded fields", "allow_fields"),
+                column("effect class", "effect"),
+                column("bare", "bare"),
+                column("trusted", "trust_annotations"),
+                column("added", "created_at"),
+            ];
+            screen.object(&client.get(&["connections", &connection], &[]).await?, &fields)?;
+        }
+        ConnectionVerb::Remove { connection } => {
+            let gone = client.delete(&["connections", &connection]).await?;
+            screen.made(&gone, &format!("Connection {connection} is removed."), &[])?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn request(args: AddArgs) -> Result<AddConnection, Failure> {
+    let from_stdin = args.secret_env.iter().chain(&args.header).filter(|entry| entry.ends_with("=-")).count();
+    if from_stdin > 1 {
+        return Err(Failure::usage("only one secret can come from standard input"));
+    }
+    Ok(AddConnection {
+        name: args.name,
+        url: args.url,
+        command: args.command,
+        secret_env: input::secrets(&args.secret_env)?,
+        headers: input::secrets(&args.header)?,
+        allow_fields: args.allow_field,
+        bare: args.bare,
+        trust_annotations: args.trust_annotations,
+        effect: args.effect,
+    })
+}

@@ -1,0 +1,104 @@
+//! `agent-mate doctor`: what is wrong, and how to put it right.
+
+use super::{
+    Context,
+    exit::{Exit, Failure},
+    show::text_at,
+};
+use mate_guard::{key_file, text};
+use serde_json::{Value, json};
+use std::{env, os::unix::fs::PermissionsExt, path::Path};
+
+/// One thing that was looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Check {
+    /// What.
+    pub(crate) name: &'static str,
+    /// Whether it is well.
+    pub(crate) ok: bool,
+    /// What was found, or what to do.
+    pub(crate) detail: String,
+}
+
+impl Check {
+    /// It is well.
+    pub(crate) fn well(name: &'static str, detail: impl Into<String>) -> Self {
+        Self { name, ok: true, detail: detail.into() }
+    }
+
+    /// It is not.
+    pub(crate) fn ill(name: &'static str, detail: impl Into<String>) -> Self {
+        Self { name, ok: false, detail: detail.into() }
+    }
+}
+
+/// Looks at the home and the coordinator, and shows that with what the caller looked at already.
+///
+/// # Errors
+/// When standard output does not take it. What is ill makes exit code 4.
+pub(crate) async fn doctor(context: &Context, before: Vec<Check>) -> Result<Exit, Failure> {
+    let mut checks = before;
+    checks.extend(home(context));
+    checks.push(coordinator(context).await);
+    let well = checks.iter().all(|check| check.ok);
+    if context.screen.json {
+        let items: Vec<Value> =
+            checks.iter().map(|c| json!({"name": c.name, "ok": c.ok, "detail": c.detail})).collect();
+        context.screen.document(&json!({"ok": well, "checks": items}))?;
+    } else {
+        for check in &checks {
+            let mark = if check.ok { "ok " } else { "BAD" };
+            context.screen.line(&format!(
+                "{mark}  {:<12}  {}",
+                check.name,
+                text::line(&check.detail, 500)
+            ))?;
+        }
+    }
+    Ok(if well { Exit::Done } else { Exit::Refused })
+}
+
+fn home(context: &Context) -> Vec<Check> {
+    let path = context.home.path();
+    if !path.is_dir() {
+        return vec![Check::ill("home", format!("{} is not there: run `agent-mate init`", path.display()))];
+    }
+    let mut checks = vec![private("home", path)];
+    let key = key_file::path(path, env::var_os(mate_guard::KEY_FILE_VARIABLE));
+    checks.push(match key_file::load(&key) {
+        Ok(_) => Check::well("key", key.display().to_string()),
+        Err(error) => Check::ill("key", error.to_string()),
+    });
+    let token = context.home.token();
+    if token.exists() {
+        checks.push(private("token", &token));
+    }
+    checks
+}
+
+fn private(name: &'static str, path: &Path) -> Check {
+    match std::fs::metadata(path) {
+        Ok(found) if found.permissions().mode() & 0o077 == 0 => Check::well(name, path.display().to_string()),
+        Ok(_) => Check::ill(name, format!("{} is open to others: run `chmod go= {0}`", path.display())),
+        Err(error) => Check::ill(name, format!("{} cannot be looked at: {error}", path.display())),
+    }
+}
+
+async fn coordinator(context: &Context) -> Check {
+    const NAME: &str = "coordinator";
+    let client = match context.client() {
+        Ok(client) => client,
+        Err(failure) => return Check::ill(NAME, failure.detail),
+    };
+    match client.get(&["projects"], &[("limit", "1".to_owned())]).await {
+        Ok(page) => {
+            let first =
+                page.get("items").and_then(|items| items.get(0)).map(|project| text_at(project, "name"));
+            Check::well(
+                NAME,
+                first.map_or_else(|| "answers".to_owned(), |name| format!("answers; first project: {name}")),
+            )
+        }
+        Err(failure) => Check::ill(NAME, failure.detail),
+    }
+}

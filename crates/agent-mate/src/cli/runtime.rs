@@ -1,0 +1,83 @@
+//! `agent-mate runtime`
+
+use super::{
+    Context,
+    exit::{Exit, Failure},
+    list::PageArgs,
+    show::{column, text_at},
+};
+use clap::Subcommand;
+use mate_server::wire::AddRuntime;
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RuntimeVerb {
+    /// Register an agent program: a preset, or a command that speaks ACP on its standard streams
+    Add {
+        /// Its name
+        name: String,
+        /// A program whose way to be launched is known
+        #[arg(long, value_name = "PRESET", required_unless_present = "command")]
+        preset: Option<String>,
+        /// The program and its arguments
+        #[arg(last = true, value_name = "COMMAND")]
+        command: Option<Vec<String>>,
+    },
+    /// List those that are registered
+    List {
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// Show one
+    Show {
+        /// Its name or id
+        runtime: String,
+    },
+    /// Remove one; its sessions keep their history
+    Remove {
+        /// Its name or id
+        runtime: String,
+    },
+}
+
+/// Runs a verb.
+pub(crate) async fn run(verb: RuntimeVerb, context: &Context) -> Result<Exit, Failure> {
+    let (client, screen) = (context.client()?, &context.screen);
+    match verb {
+        RuntimeVerb::Add { name, preset, command } => {
+            let made = client.post(&["runtimes"], &AddRuntime { name, preset, command }, None).await?;
+            let name = text_at(&made, "name");
+            let next =
+                [format!("agent-mate task add --project default --runtime {name} --approve --wait \"...\"")];
+            screen.made(&made, &format!("Runtime {name} is registered."), &next)?;
+        }
+        RuntimeVerb::List { page } => {
+            let columns = [
+                column("NAME", "name"),
+                column("PRESET", "preset"),
+                column("COMMAND", "command"),
+                column("ADDED", "created_at"),
+                column("ID", "id"),
+            ];
+            let empty = "No runtimes yet. Register one: agent-mate runtime add NAME --preset PRESET";
+            screen.list(&client.get(&["runtimes"], &page.query(&[])).await?, &columns, empty)?;
+        }
+        RuntimeVerb::Show { runtime } => {
+            let fields = [
+                column("name", "name"),
+                column("id", "id"),
+                column("preset", "preset"),
+                column("command", "command"),
+                column("launch", "registration"),
+                column("own tools", "own_tools"),
+                column("added", "created_at"),
+            ];
+            screen.object(&client.get(&["runtimes", &runtime], &[]).await?, &fields)?;
+        }
+        RuntimeVerb::Remove { runtime } => {
+            let gone = client.delete(&["runtimes", &runtime]).await?;
+            screen.made(&gone, &format!("Runtime {runtime} is removed."), &[])?;
+        }
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,73 @@
+//! `agent-mate token`
+
+use super::{
+    Context,
+    exit::{Exit, Failure},
+    list::PageArgs,
+    show::{column, text_at},
+};
+use clap::Subcommand;
+use mate_model::words::Role;
+use mate_server::wire::AddToken;
+use serde_json::json;
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenVerb {
+    /// Make a token; it is shown once
+    Add {
+        /// Whose it is [default: yours]
+        #[arg(long)]
+        account: Option<String>,
+        /// Good for this project only
+        #[arg(long)]
+        project: Option<String>,
+        /// At most this role: viewer, operator or owner
+        #[arg(long)]
+        role: Option<Role>,
+        /// When it ends: 30d, or 2030-01-31T12:00:00Z
+        #[arg(long, value_name = "TIME")]
+        expires: Option<String>,
+    },
+    /// List the tokens, without their secrets
+    List {
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// End one; the tasks submitted with it lose their authority
+    Revoke {
+        /// Its id
+        token: String,
+    },
+}
+
+/// Runs a verb.
+pub(crate) async fn run(verb: TokenVerb, context: &Context) -> Result<Exit, Failure> {
+    let (client, screen) = (context.client()?, &context.screen);
+    match verb {
+        TokenVerb::Add { account, project, role, expires } => {
+            let made = client.post(&["tokens"], &AddToken { account, project, role, expires }, None).await?;
+            let secret = text_at(&made, "token");
+            let next =
+                ["keep it now: it is not shown again".to_owned(), "use it as AGENT_MATE_TOKEN".to_owned()];
+            screen.made(&made, &format!("{}  {secret}", text_at(&made, "id")), &next)?;
+        }
+        TokenVerb::List { page } => {
+            let columns = [
+                column("ID", "id"),
+                column("ACCOUNT", "account_name"),
+                column("PROJECT", "project_name"),
+                column("ROLE", "role"),
+                column("MADE", "created_at"),
+                column("ENDS", "expires_at"),
+                column("REVOKED", "revoked_at"),
+            ];
+            screen.list(&client.get(&["tokens"], &page.query(&[])).await?, &columns, "No tokens.")?;
+        }
+        TokenVerb::Revoke { token } => {
+            let done = client.post(&["tokens", &token, "revoke"], &json!({}), None).await?;
+            screen.made(&done, &format!("Token {token} is revoked."), &[])?;
+        }
+    }
+    Ok(Exit::Done)
+}
