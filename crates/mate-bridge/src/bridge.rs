@@ -156,18 +156,24 @@ impl Bridge {
     /// Waits until no call is in flight, at most `patience`; then closes the fronts and ends the upstreams.
     /// Calls that are still in flight end as unknown, and are settled as such.
     pub async fn shutdown(&self, patience: Duration) {
+        self.idle(patience).await;
+        self.closing.cancel();
+        let closes = self.hub.conns.iter().map(|conn| conn.upstream.close());
+        tokio::time::timeout(Duration::from_secs(5), futures_util::future::join_all(closes)).await.ok();
+        self.idle(Duration::from_secs(2)).await;
+        let served = lock(&self.served).take();
+        if let Some(served) = served {
+            tokio::time::timeout(Duration::from_secs(2), served).await.ok();
+        }
+    }
+
+    /// Waits until nothing is in flight, at most `patience`.
+    async fn idle(&self, patience: Duration) {
         let idle = async {
             while !lock(&self.hub.flights).is_empty() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
         tokio::time::timeout(patience, idle).await.ok();
-        self.closing.cancel();
-        let closes = self.hub.conns.iter().map(|conn| conn.upstream.close());
-        tokio::time::timeout(Duration::from_secs(5), futures_util::future::join_all(closes)).await.ok();
-        let served = lock(&self.served).take();
-        if let Some(served) = served {
-            tokio::time::timeout(Duration::from_secs(2), served).await.ok();
-        }
     }
 }

@@ -80,3 +80,33 @@ async fn copy_all<I: AsyncRead + Unpin, O: AsyncWrite + Unpin>(
 ) -> std::io::Result<()> {
     copy(from, &mut to).await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncBufReadExt, BufReader};
+
+    #[tokio::test]
+    async fn bytes_pass_both_ways_and_each_end_is_noticed() {
+        let (socket, worker) = UnixStream::pair().unwrap();
+        let (input, mut runtime_in) = tokio::io::duplex(1 << 16);
+        let (output, runtime_out) = tokio::io::duplex(1 << 16);
+        let pumped = tokio::spawn(pump(socket, input, output));
+        runtime_in.write_all(b"ask\n").await.unwrap();
+        let (from, mut to) = worker.into_split();
+        let mut from = BufReader::new(from).lines();
+        assert_eq!(from.next_line().await.unwrap().as_deref(), Some("ask"));
+        drop(runtime_in);
+        assert_eq!(from.next_line().await.unwrap(), None, "the end of input reaches the worker");
+        to.write_all(b"late answer\n").await.unwrap();
+        drop(to);
+        let mut out = BufReader::new(runtime_out).lines();
+        assert_eq!(out.next_line().await.unwrap().as_deref(), Some("late answer"));
+        assert_eq!(pumped.await.unwrap(), Ok(()));
+
+        let (socket, worker) = UnixStream::pair().unwrap();
+        let (input, _open) = tokio::io::duplex(1 << 16);
+        drop(worker);
+        assert!(pump(socket, input, tokio::io::sink()).await.unwrap_err().contains("closed"));
+    }
+}

@@ -7,7 +7,7 @@ use super::{
     names::Namer,
     report,
 };
-use crate::core::{Object, raw};
+use crate::core::raw;
 use serde_json::value::RawValue;
 use std::{
     collections::{HashMap, HashSet},
@@ -107,7 +107,7 @@ impl Catalogue {
 fn show_tool(tool: &Tool, name: &str) -> Arc<RawValue> {
     let mut object = tool.object.clone();
     object.set("name", raw(&name));
-    let mut meta = object.object("_meta").unwrap_or_else(Object::default);
+    let mut meta = object.object("_meta").unwrap_or_default();
     meta.set("anthropic/alwaysLoad", raw(&true));
     object.set("_meta", meta.to_raw());
     Arc::from(object.to_raw())

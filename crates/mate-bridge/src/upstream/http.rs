@@ -31,6 +31,7 @@ pub(crate) struct HttpUpstream {
     pub(super) wire: Wire,
     start: Duration,
     state: Mutex<State>,
+    closed: CancellationToken,
 }
 
 /// What every request needs; cheap to share.
@@ -46,7 +47,6 @@ pub(super) struct Wire {
 #[derive(Default)]
 struct State {
     session: Option<Arc<Session>>,
-    closed: bool,
 }
 
 /// One greeted session at the upstream.
@@ -93,12 +93,12 @@ impl HttpUpstream {
             .build()
             .map_err(|e| format!("no HTTP client could be made: {e}"))?;
         let wire = Wire { client, url, headers, limits, inbound };
-        Ok(Self { wire, start, state: Mutex::default() })
+        Ok(Self { wire, start, state: Mutex::default(), closed: CancellationToken::new() })
     }
 
     async fn session(&self) -> Result<Arc<Session>, String> {
         let mut state = self.state.lock().await;
-        if state.closed {
+        if self.closed.is_cancelled() {
             return Err("the session is ending".into());
         }
         if let Some(session) = state.session.as_ref().filter(|s| !s.over.is_cancelled()) {
@@ -112,6 +112,49 @@ impl HttpUpstream {
         self.wire.inbound.connected();
         tokio::spawn(http_answer::listen(self.wire.clone(), Arc::clone(&session)));
         Ok(session)
+    }
+}
+
+impl HttpUpstream {
+    async fn deliver(&self, outgoing: Outgoing) {
+        let session = match self.session().await {
+            Ok(session) => session,
+            Err(why) => {
+                return outgoing.reply.end(End::NotSent(format!("the upstream could not be greeted: {why}")));
+            }
+        };
+        let body = message::write_request(outgoing.id, outgoing.method, &outgoing.params);
+        if !outgoing.reply.begin() {
+            return outgoing.reply.end(End::NotSent("it was called off before it was sent".into()));
+        }
+        match self.wire.post(Some(&session), body).await {
+            Err(e) if e.is_connect() || e.is_builder() => {
+                outgoing.reply.end(End::NotSent(format!("the upstream cannot be reached: {}", plain(&e))));
+            }
+            Err(e) => outgoing.reply.end(End::Unknown(format!("no answer came: {}", plain(&e)))),
+            Ok(response) if response.status() != StatusCode::OK => {
+                let status = response.status().as_u16();
+                if status == 404 && session.id.is_some() {
+                    session.over.cancel();
+                }
+                outgoing.reply.end(End::Unknown(format!(
+                    "the upstream answered with HTTP {status} instead of a result"
+                )));
+            }
+            Ok(response) => {
+                let source = Source::Request(outgoing.id);
+                http_answer::read(&self.wire, Some(&session), source, response, outgoing.reply).await;
+            }
+        }
+    }
+}
+
+impl Drop for HttpUpstream {
+    fn drop(&mut self) {
+        self.closed.cancel();
+        if let Some(session) = self.state.get_mut().session.take() {
+            session.over.cancel();
+        }
     }
 }
 
@@ -200,34 +243,10 @@ impl Upstream for HttpUpstream {
     }
 
     async fn send(&self, outgoing: Outgoing) {
-        let session = match self.session().await {
-            Ok(session) => session,
-            Err(why) => {
-                return outgoing.reply.end(End::NotSent(format!("the upstream could not be greeted: {why}")));
-            }
-        };
-        let body = message::write_request(outgoing.id, outgoing.method, &outgoing.params);
-        if !outgoing.reply.begin() {
-            return outgoing.reply.end(End::NotSent("it was called off before it was sent".into()));
-        }
-        match self.wire.post(Some(&session), body).await {
-            Err(e) if e.is_connect() || e.is_builder() => {
-                outgoing.reply.end(End::NotSent(format!("the upstream cannot be reached: {}", plain(&e))));
-            }
-            Err(e) => outgoing.reply.end(End::Unknown(format!("no answer came: {}", plain(&e)))),
-            Ok(response) if response.status() != StatusCode::OK => {
-                let status = response.status().as_u16();
-                if status == 404 && session.id.is_some() {
-                    session.over.cancel();
-                }
-                outgoing.reply.end(End::Unknown(format!(
-                    "the upstream answered with HTTP {status} instead of a result"
-                )));
-            }
-            Ok(response) => {
-                let source = Source::Request(outgoing.id);
-                http_answer::read(&self.wire, Some(&session), source, response, outgoing.reply).await;
-            }
+        // A reply that is dropped here tells by itself whether the request was begun.
+        tokio::select! {
+            () = self.deliver(outgoing) => {}
+            () = self.closed.cancelled() => {}
         }
     }
 
@@ -240,11 +259,8 @@ impl Upstream for HttpUpstream {
     }
 
     async fn close(&self) {
-        let session = {
-            let mut state = self.state.lock().await;
-            state.closed = true;
-            state.session.take()
-        };
+        self.closed.cancel();
+        let session = self.state.lock().await.session.take();
         let Some(session) = session else { return };
         session.over.cancel();
         if session.id.is_some() {

@@ -65,6 +65,14 @@ impl StdioUpstream {
     }
 }
 
+impl Drop for StdioUpstream {
+    fn drop(&mut self) {
+        if let Some(link) = self.state.get_mut().link.take() {
+            link.end("the bridge is gone");
+        }
+    }
+}
+
 #[async_trait]
 impl Upstream for StdioUpstream {
     async fn hello(&self) -> Result<Arc<Hello>, String> {

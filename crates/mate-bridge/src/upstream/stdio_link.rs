@@ -166,35 +166,36 @@ impl Link {
             *guard = Some(writer);
             return Err(WriteError::Nothing("it was called off before it was sent".into()));
         }
-        // From here the writer is only put back after a whole line: a half-written one poisons the stream.
+        // From here a line is written whole or the link is at its end: half a line poisons the stream.
+        let mut torn = Torn(Some(self));
         let mut bytes = Vec::with_capacity(line.len() + 1);
         bytes.extend_from_slice(line.as_bytes());
         bytes.push(b'\n');
+        self.write_all(&mut writer, &bytes).await?;
+        torn.0 = None;
+        *guard = Some(writer);
+        Ok(())
+    }
+
+    async fn write_all(&self, writer: &mut Writer, bytes: &[u8]) -> Result<(), WriteError> {
+        let broken = || WriteError::Some("the upstream closed its input while the call was written".into());
         let mut done = 0;
         while done < bytes.len() {
             let wrote = tokio::select! {
-                wrote = writer.write(&bytes[done..]) => wrote,
-                () = self.dead.cancelled() => Err(std::io::ErrorKind::BrokenPipe.into()),
+                wrote = writer.write(&bytes[done..]) => wrote.unwrap_or(0),
+                () = self.dead.cancelled() => 0,
             };
-            match wrote {
-                Ok(n) if n > 0 => done += n,
-                Ok(_) | Err(_) if done == 0 => {
-                    return Err(WriteError::Nothing(
-                        "the upstream had closed its input; nothing was written".into(),
-                    ));
-                }
-                Ok(_) | Err(_) => {
-                    return Err(WriteError::Some(
-                        "the upstream closed its input while the call was written".into(),
-                    ));
-                }
+            if wrote == 0 && done == 0 {
+                return Err(WriteError::Nothing(
+                    "the upstream had closed its input; nothing was written".into(),
+                ));
             }
+            if wrote == 0 {
+                return Err(broken());
+            }
+            done += wrote;
         }
-        if writer.flush().await.is_err() {
-            return Err(WriteError::Some("the upstream closed its input while the call was written".into()));
-        }
-        *guard = Some(writer);
-        Ok(())
+        writer.flush().await.map_err(|_| broken())
     }
 
     /// Ends the child and every request that waits for it.
@@ -282,6 +283,17 @@ impl Link {
                 Ok(Line::End) | Err(_) => return,
             };
             self.inbound.diagnostic(&format!("stderr: {}", String::from_utf8_lossy(&text)));
+        }
+    }
+}
+
+/// Ends the link when a write failed or was dropped half-way.
+struct Torn<'a>(Option<&'a Link>);
+
+impl Drop for Torn<'_> {
+    fn drop(&mut self) {
+        if let Some(link) = self.0 {
+            link.end("writing to it failed");
         }
     }
 }

@@ -1,0 +1,11 @@
+//! The bridge against real processes, real sockets and raw protocol text.
+#![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong by failing")]
+
+mod calls;
+mod capabilities;
+mod fronts;
+mod http_truth;
+mod odd_results;
+mod stdio_truth;
+mod support;

@@ -1,0 +1,119 @@
+//! A gate that admits and writes down what it is told; a clock and ids that only count.
+
+use async_trait::async_trait;
+use mate_bridge::{Admission, Call, Gate, Outcome, Settled, Ticket};
+use mate_model::{Clock, Entropy, Micros};
+use serde_json::value::RawValue;
+use std::{
+    collections::HashSet,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use uuid::Uuid;
+
+#[derive(Debug, Default)]
+pub(crate) struct Ticks(AtomicU64);
+
+impl Clock for Ticks {
+    fn now(&self) -> Micros {
+        Micros(1_700_000_000_000_000 + self.monotonic())
+    }
+    fn monotonic(&self) -> i64 {
+        i64::try_from(self.0.fetch_add(1, Ordering::Relaxed)).unwrap()
+    }
+}
+
+impl Entropy for Ticks {
+    fn uuid(&self) -> Uuid {
+        Uuid::from_u128(u128::from(self.0.fetch_add(1, Ordering::Relaxed)))
+    }
+    fn secret(&self) -> [u8; 32] {
+        let mut bytes = [7; 32];
+        bytes[..8].copy_from_slice(&self.0.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+        bytes
+    }
+}
+
+/// Admits everything that is not in `denied` and keeps a record of all it hears.
+#[derive(Default)]
+pub(crate) struct Notes {
+    next: AtomicU64,
+    pub(crate) denied: Mutex<HashSet<String>>,
+    pub(crate) unrecordable: Mutex<bool>,
+    pub(crate) settled: Mutex<Vec<(String, Settled)>>,
+    pub(crate) refused: Mutex<Vec<String>>,
+    pub(crate) delivered: Mutex<Vec<String>>,
+    pub(crate) late: Mutex<Vec<(String, Outcome)>>,
+    pub(crate) reports: Mutex<Vec<String>>,
+    pub(crate) diagnostics: Mutex<Vec<String>>,
+    pub(crate) call_ids: Mutex<Vec<Option<String>>>,
+    pub(crate) listed: AtomicU64,
+}
+
+#[async_trait]
+impl Gate for Notes {
+    fn granted(&self, _: &str, tool: &str) -> bool {
+        !self.denied.lock().unwrap().contains(tool)
+    }
+    fn connection_granted(&self, connection: &str) -> bool {
+        !self.denied.lock().unwrap().contains(connection)
+    }
+    async fn admit(&self, call: &Call) -> Admission {
+        self.call_ids.lock().unwrap().push(call.runtime_call_id.clone());
+        let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        call.progress.say("admitted");
+        Admission::Send(Ticket {
+            operation: format!("op_{number}"),
+            idempotency_key: format!("key_{number}"),
+            traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into(),
+            payload: Box::new(number),
+        })
+    }
+    async fn refused(&self, call: &Call, why: &str) {
+        self.refused.lock().unwrap().push(format!("{}: {why}", call.tool));
+    }
+    async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<(), String> {
+        assert!(ticket.payload.downcast::<u64>().is_ok(), "the gate gets its own payload back");
+        if *self.unrecordable.lock().unwrap() {
+            return Err("the disk is full".into());
+        }
+        self.settled.lock().unwrap().push((ticket.operation, settled));
+        Ok(())
+    }
+    async fn delivered(&self, operation: &str) {
+        self.delivered.lock().unwrap().push(operation.into());
+    }
+    async fn late(&self, operation: &str, outcome: Outcome) {
+        self.late.lock().unwrap().push((operation.into(), outcome));
+    }
+    async fn report(&self, arguments: &RawValue) -> Result<String, String> {
+        self.reports.lock().unwrap().push(arguments.get().into());
+        Ok("Noted.".into())
+    }
+    fn listed(&self) {
+        self.listed.fetch_add(1, Ordering::Relaxed);
+    }
+    fn diagnostic(&self, connection: Option<&str>, text: &str) {
+        self.diagnostics.lock().unwrap().push(format!("{}: {text}", connection.unwrap_or("-")));
+    }
+}
+
+impl Notes {
+    /// The outcomes so far, in words: `answered`, `error`, `rpc_error`, `not_sent`, `unknown`.
+    pub(crate) fn outcomes(&self) -> Vec<&'static str> {
+        self.settled
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|(_, settled)| match settled.outcome {
+                Outcome::Answered { is_error: false, .. } => "answered",
+                Outcome::Answered { is_error: true, .. } => "error",
+                Outcome::RpcError { .. } => "rpc_error",
+                Outcome::NotSent { .. } => "not_sent",
+                Outcome::Unknown { .. } => "unknown",
+            })
+            .collect()
+    }
+}
