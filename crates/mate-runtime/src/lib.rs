@@ -7,3 +7,4 @@
 pub mod acp;
 pub mod container;
 pub mod presets;
+pub mod registration;
