@@ -5,5 +5,7 @@
 mod effect;
 mod effect_log;
 mod effect_tools;
+mod runtime;
 
 pub use effect::{EffectOptions, effect_server_main};
+pub use runtime::scripted_runtime_main;

@@ -297,12 +297,13 @@ impl Inner {
         let capabilities = ClientCapabilities::new().fs(files).terminal(false);
         let client =
             Implementation::new(self.options.client_name.clone(), self.options.client_version.clone());
-        let request = InitializeRequest::new(ProtocolVersion::V1)
-            .client_capabilities(capabilities)
-            .client_info(client);
+        let request =
+            InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities).client_info(client);
         let answer = self.ask("initialize", &request, self.options.initialize_timeout).await?;
         if answer["protocolVersion"] != 1 {
-            return Err(AcpError::Version { version: parse::cut(&answer["protocolVersion"].to_string(), 40) });
+            return Err(AcpError::Version {
+                version: parse::cut(&answer["protocolVersion"].to_string(), 40),
+            });
         }
         let abilities = &answer["agentCapabilities"];
         let resume = &abilities["sessionCapabilities"]["resume"];
@@ -389,8 +390,9 @@ impl Inner {
     /// The answer to a request; ends when the runtime is gone, and not before.
     async fn answer(&self, method: &'static str, request: &impl JsonRpcMessage) -> Result<Value, AcpError> {
         // Sent as it is typed and answered as it comes, because answers are read leniently.
-        let message =
-            request.to_untyped_message().map_err(|error| AcpError::Unwritable(parse::message(&error.message)))?;
+        let message = request
+            .to_untyped_message()
+            .map_err(|error| AcpError::Unwritable(parse::message(&error.message)))?;
         let sent = self.peer.send_request(message).block_task();
         let mut sent = std::pin::pin!(sent);
         let answer = tokio::select! {

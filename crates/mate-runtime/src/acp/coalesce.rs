@@ -23,7 +23,8 @@ pub(super) enum Item {
 
 /// Runs until the other end of `incoming` or of `outgoing` is gone.
 pub(super) async fn coalesce(mut incoming: mpsc::Receiver<Item>, outgoing: mpsc::Sender<Event>) {
-    let mut joined = Joined { text: String::new(), role: Role::Agent, due: Box::pin(sleep(LATEST)), outgoing };
+    let mut joined =
+        Joined { text: String::new(), role: Role::Agent, due: Box::pin(sleep(LATEST)), outgoing };
     while let Some(item) = joined.next(&mut incoming).await {
         let passed = match item {
             Some(Item::Event(Event::Activity(Activity::Message(message)))) => joined.add(message).await,

@@ -7,8 +7,7 @@ use super::{
     parse, permission,
 };
 use agent_client_protocol::{
-    Client, Error, Lines, Responder, UntypedMessage, V1, on_receive_request,
-    v1::ConnectionTo,
+    Client, Error, Lines, Responder, UntypedMessage, V1, on_receive_request, v1::ConnectionTo,
 };
 use futures_util::{SinkExt as _, stream};
 use std::{
@@ -40,8 +39,7 @@ pub(super) async fn drive(
     ready: oneshot::Sender<Peer>,
     stop: oneshot::Receiver<()>,
 ) {
-    let incoming =
-        stream::unfold(incoming, async |mut lines| lines.recv().await.map(|line| (line, lines)));
+    let incoming = stream::unfold(incoming, async |mut lines| lines.recv().await.map(|line| (line, lines)));
     let outgoing = PollSender::new(outgoing).sink_map_err(io::Error::other);
     let connection = Client
         .v1()

@@ -25,9 +25,9 @@ pub(super) fn activity(params: &Value, size: usize) -> Activity {
         "tool_call_update" => Activity::ToolUpdate(tool_call(update, size)),
         "plan" => Activity::Plan { entries: list(&update["entries"]).map(plan_entry).collect() },
         "usage_update" => Activity::Usage(context_usage(update)),
-        "current_mode_update" => {
-            Activity::Mode { id: short(&update["currentModeId"]).or_else(|| short(&update["modeId"])).unwrap_or_default() }
-        }
+        "current_mode_update" => Activity::Mode {
+            id: short(&update["currentModeId"]).or_else(|| short(&update["modeId"])).unwrap_or_default(),
+        },
         "available_commands_update" => Activity::Commands {
             names: list(&update["availableCommands"]).filter_map(|command| short(&command["name"])).collect(),
         },
@@ -72,7 +72,12 @@ fn context_usage(update: &Value) -> Usage {
         Some(currency) => format!("{amount} {}", cut(currency, 20)),
         None => amount.to_string(),
     });
-    Usage { context_used: update["used"].as_u64(), context_size: update["size"].as_u64(), cost, ..Usage::default() }
+    Usage {
+        context_used: update["used"].as_u64(),
+        context_size: update["size"].as_u64(),
+        cost,
+        ..Usage::default()
+    }
 }
 
 /// What the answer to a prompt says.
@@ -142,10 +147,16 @@ mod tests {
         assert_eq!(of(&json!({})), other("unnamed", 7));
         assert_eq!(of(&json!([])), other("unnamed", 7));
         assert_eq!(activity(&Value::Null, 7), other("unnamed", 7));
-        let image = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "image", "data": "x"}});
+        let image =
+            json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "image", "data": "x"}});
         assert_eq!(of(&image), other("agent_message_chunk:image", 7));
         let call = json!({"sessionUpdate": "tool_call", "toolCallId": 5, "status": "sparkling", "locations": [{"path": "/a"}, 3], "extra": {}});
-        let expected = ToolCall { status: Some("sparkling".to_owned()), locations: vec!["/a".to_owned()], size: 7, ..ToolCall::default() };
+        let expected = ToolCall {
+            status: Some("sparkling".to_owned()),
+            locations: vec!["/a".to_owned()],
+            size: 7,
+            ..ToolCall::default()
+        };
         assert_eq!(of(&call), Activity::ToolCall(expected));
         let plan = json!({"sessionUpdate": "plan", "entries": [{"content": "one"}, 1]});
         assert!(matches!(of(&plan), Activity::Plan { entries } if entries.len() == 2));
@@ -155,7 +166,9 @@ mod tests {
     fn texts_and_lists_are_cut() {
         let title = "ß".repeat(5_000);
         let entries: Vec<Value> = (0..1_000).map(|_| json!({"content": title})).collect();
-        let Activity::Plan { entries } = of(&json!({"sessionUpdate": "plan", "entries": entries})) else { panic!() };
+        let Activity::Plan { entries } = of(&json!({"sessionUpdate": "plan", "entries": entries})) else {
+            panic!()
+        };
         assert_eq!((entries.len(), entries[0].content.chars().count()), (MANY, LONG));
     }
 
@@ -164,7 +177,10 @@ mod tests {
         assert_eq!(turn(&json!({"stopReason": "end_turn"})), Some((StopReason::EndTurn, None)));
         assert_eq!(turn(&json!({"stopReason": "bored"})).unwrap().0, StopReason::Other("bored".to_owned()));
         assert_eq!(turn(&json!({"stopReason": null})), None);
-        let usage = turn(&json!({"stopReason": "refusal", "usage": {"totalTokens": 3, "inputTokens": -1}})).unwrap().1.unwrap();
+        let usage = turn(&json!({"stopReason": "refusal", "usage": {"totalTokens": 3, "inputTokens": -1}}))
+            .unwrap()
+            .1
+            .unwrap();
         assert_eq!((usage.total_tokens, usage.input_tokens), (Some(3), None));
     }
 }

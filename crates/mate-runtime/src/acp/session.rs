@@ -73,7 +73,8 @@ impl McpEndpoints {
             return Ok((McpServer::Http(server), Via::Http));
         }
         let relay = self.stdio.as_ref().ok_or(AcpError::NoWay)?;
-        let env = relay.env.iter().map(|(name, value)| EnvVariable::new(name.clone(), value.clone())).collect();
+        let env =
+            relay.env.iter().map(|(name, value)| EnvVariable::new(name.clone(), value.clone())).collect();
         let server =
             McpServerStdio::new(self.name.clone(), relay.command.clone()).args(relay.args.clone()).env(env);
         Ok((McpServer::Stdio(server), Via::Stdio))

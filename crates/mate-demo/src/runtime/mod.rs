@@ -1,0 +1,37 @@
+//! A runtime whose agent is a script that stands in the prompt.
+//!
+//! It speaks the Agent Client Protocol over standard input and output as any runtime does, calls tools
+//! through the MCP servers it is given, keeps its sessions under `$HOME`, and has no model. It is
+//! written against the wire, without the library that the other side uses.
+//!
+//! The script is `STUB[[ [step, ...] ]]`; the last one in the prompt counts. See [`script::Step`].
+
+mod http;
+mod mcp;
+mod pipe;
+mod play;
+mod script;
+mod serve;
+mod session;
+mod talk;
+
+use std::{ffi::OsString, process::ExitCode};
+
+/// The hidden subcommand `scripted-runtime [--no-http] [--no-load]`; ends with its input.
+///
+/// Environment: `HOME` holds the sessions; each prompt is appended as one line of JSON to the file
+/// `SCRIPTED_LOG`.
+pub async fn scripted_runtime_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut options = serve::Options { http: true, load: true };
+    for arg in args {
+        match arg.to_str() {
+            Some("--no-http") => options.http = false,
+            Some("--no-load") => options.load = false,
+            _ => {
+                eprintln!("usage: scripted-runtime [--no-http] [--no-load]");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    serve::serve(options).await
+}

@@ -1,0 +1,89 @@
+//! The script in a prompt.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// One step of a script; what is given in it happens in the order of these fields.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Step {
+    /// Wait so long, in milliseconds.
+    pub(super) sleep_ms: u64,
+    /// From here on a cancel is not honoured.
+    pub(super) ignore_cancel: bool,
+    /// Think this aloud.
+    pub(super) thought: Option<String>,
+    /// Show these entries as the plan: texts, or objects as the protocol has them.
+    pub(super) plan: Option<Vec<Value>>,
+    /// Send this as an update, whatever it is.
+    pub(super) raw: Option<Value>,
+    /// Write this line to standard output, whatever it is.
+    pub(super) raw_line: Option<String>,
+    /// Write this line to standard error.
+    pub(super) stderr: Option<String>,
+    /// Ask for permission to use an own tool of this name; go on with the answer told.
+    pub(super) permission: Option<String>,
+    /// Call the tool whose name equals this or ends with it.
+    pub(super) tool: Option<String>,
+    /// The arguments of that call.
+    pub(super) args: Value,
+    /// Make these calls at the same time.
+    pub(super) tools: Vec<Call>,
+    /// Say this, in `chunks` pieces with `gap_ms` between them.
+    pub(super) text: Option<String>,
+    /// Into how many pieces `text` is cut.
+    pub(super) chunks: usize,
+    /// The pause between two pieces, in milliseconds.
+    pub(super) gap_ms: u64,
+    /// Never go on.
+    pub(super) hang: bool,
+    /// End the process with this code, in the middle of the turn.
+    pub(super) exit: Option<u8>,
+    /// End the process as by a fault.
+    pub(super) crash: bool,
+    /// Answer the prompt with this error.
+    pub(super) error: Option<String>,
+    /// End the turn for this reason.
+    pub(super) stop: Option<String>,
+}
+
+/// One of several calls.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Call {
+    pub(super) tool: String,
+    #[serde(default)]
+    pub(super) args: Value,
+}
+
+/// The script in a prompt; `None` when there is none.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn find(prompt: &str) -> Result<Option<Vec<Step>>, String> {
+    let Some(at) = prompt.rfind("STUB[[") else { return Ok(None) };
+    let text = prompt.get(at + "STUB[[".len()..).unwrap_or_default();
+    // Reads one value and leaves the closing brackets alone.
+    match serde_json::Deserializer::from_str(text).into_iter::<Vec<Option<Step>>>().next() {
+        Some(Ok(steps)) => Ok(Some(steps.into_iter().flatten().collect())),
+        Some(Err(error)) => Err(error.to_string()),
+        None => Err("it is empty".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_script_counts() {
+        let steps = find(
+            r#"a STUB[[ [{"text":"no"}] ]] b STUB[[[{"tool":"t","args":{"k":[[1]]}},null,{"text":"]]"}]]] c"#,
+        );
+        let steps = steps.unwrap().unwrap();
+        assert_eq!(steps.len(), 2);
+        assert_eq!(steps[0].tool.as_deref(), Some("t"));
+        assert_eq!(steps[1].text.as_deref(), Some("]]"));
+        assert!(find("nothing").unwrap().is_none());
+        assert!(find("STUB[[ nonsense ]]").is_err());
+    }
+}
