@@ -24,17 +24,35 @@ pub const VARIABLE: &str = "AGENT_MATE_TEST_POSTGRES";
 const HOW_TO_INSTALL: &str = "PostgreSQL is needed for this test: run `./test`, which installs it, or \
     `apt-get install -y postgresql`";
 
-/// The shell that owns the server: it reads until the test process is gone, ends the server, and tidies up.
-/// Arguments: folder, then the command of the server.
+/// The shell that owns the cluster: it makes it, starts the server and names its process id, reads until the test
+/// process is gone, ends the server, and tidies up. Arguments: folder, programs, port, then user and group or nothing.
 const WATCHDOG: &str = r#"
-dir=$1; shift
-trap '' INT TERM HUP
-"$@" </dev/null >"$dir/log" 2>&1 &
+trap '' INT TERM HUP PIPE
+dir=$1 bin=$2 port=$3 user=$4 group=$5
+cd "$dir" || exit 1
+as_user() {
+    if [ -n "$user" ]; then
+        exec setpriv --reuid "$user" --regid "$group" --clear-groups --no-new-privs "$@"
+    fi
+    exec "$@"
+}
+[ -z "$user" ] || chown "$user:$group" "$dir"
+# The locale is not byte order, so that a test notices a query that relies on it.
+if ! (as_user "$bin/initdb" --pgdata="$dir/data" --username=mate --auth=trust --encoding=UTF8 --locale=C.UTF-8 \
+    --locale-provider=icu --icu-locale=en-US --no-sync --no-instructions) </dev/null >"$dir/log" 2>&1; then
+    cat "$dir/log" >&2
+    rm -rf "$dir"
+    exit 1
+fi
+(as_user "$bin/postgres" -D "$dir/data" -k "$dir" -h 127.0.0.1 -p "$port" \
+    -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c autovacuum=off \
+    -c max_connections=200 -c shared_buffers=32MB -c deadlock_timeout=50ms) </dev/null >"$dir/log" 2>&1 &
 server=$!
 echo "$server"
 read -r _
 kill -QUIT "$server" 2>/dev/null
 wait "$server"
+cd /
 rm -rf "$dir"
 "#;
 
@@ -54,30 +72,10 @@ impl Cluster {
     /// What is missing and how to install it, or the server's own words.
     pub fn start() -> Result<Self, String> {
         let programs = programs()?;
-        let dir =
-            tempfile::Builder::new().prefix("mate-pg-").tempdir_in("/tmp").map_err(|why| why.to_string())?;
-        let data = dir.path().join("data");
-        let user = Unprivileged::find();
-        user.own(dir.path())?;
-        user.run(&[
-            programs.join("initdb").as_os_str(),
-            "--pgdata".as_ref(),
-            data.as_os_str(),
-            "--username=mate".as_ref(),
-            "--auth=trust".as_ref(),
-            "--encoding=UTF8".as_ref(),
-            // Not byte order, so that a test notices a query that relies on it.
-            "--locale=C.UTF-8".as_ref(),
-            "--locale-provider=icu".as_ref(),
-            "--icu-locale=en-US".as_ref(),
-            "--no-sync".as_ref(),
-            "--no-instructions".as_ref(),
-        ])?;
-        // The shell removes the folder.
-        let dir = dir.keep();
         let mut last = String::new();
+        // Another process may take the port in between.
         for _ in 0..3 {
-            match Self::serve(&programs, &user, &dir, &data) {
+            match Self::serve(&programs) {
                 Ok(cluster) => return Ok(cluster),
                 Err(why) => last = why,
             }
@@ -85,22 +83,14 @@ impl Cluster {
         Err(last)
     }
 
-    fn serve(programs: &Path, user: &Unprivileged, dir: &Path, data: &Path) -> Result<Self, String> {
+    fn serve(programs: &Path) -> Result<Self, String> {
         let port = free_port()?;
-        let server = programs.join("postgres");
+        let dir =
+            tempfile::Builder::new().prefix("mate-pg-").tempdir_in("/tmp").map_err(|why| why.to_string())?;
         let mut command = Command::new("sh");
-        command.args(["-c", WATCHDOG, "watchdog"]).arg(dir).args(user.prefix()).arg(server);
-        command.arg("-D").arg(data).arg("-k").arg(dir).args(["-h", "127.0.0.1", "-p", &port.to_string()]);
-        for setting in [
-            "fsync=off",
-            "full_page_writes=off",
-            "synchronous_commit=off",
-            "max_connections=200",
-            "shared_buffers=32MB",
-            "autovacuum=off",
-            "deadlock_timeout=50ms",
-        ] {
-            command.args(["-c", setting]);
+        command.args(["-c", WATCHDOG, "watchdog"]).arg(dir.path()).arg(programs).arg(port.to_string());
+        if let Some((user, group)) = unprivileged() {
+            command.args([user, &group]);
         }
         let mut watchdog = command
             .stdin(Stdio::piped())
@@ -108,12 +98,14 @@ impl Cluster {
             .process_group(0)
             .spawn()
             .map_err(|why| format!("no shell: {why}"))?;
+        // From here on the shell removes the folder.
+        let dir = dir.keep();
         let pipe = watchdog.stdin.take();
         let mut first = String::new();
         if let Some(out) = watchdog.stdout.take() {
             BufReader::new(out).read_line(&mut first).map_err(|why| why.to_string())?;
         }
-        let server = first.trim().parse().map_err(|_| "the watchdog did not name the server".to_owned())?;
+        let server = first.trim().parse().map_err(|_| "`initdb` failed; its words are above".to_owned())?;
         let url = format!("postgresql:///postgres?host={}&port={port}&user=mate", dir.display());
         let cluster = Self { url, server, pipe, watchdog };
         cluster.wait_until_ready(&dir.join("log"))?;
@@ -263,49 +255,14 @@ fn programs() -> Result<PathBuf, String> {
     candidates.into_iter().find(complete).ok_or_else(|| HOW_TO_INSTALL.to_owned())
 }
 
-/// Who runs the server: it refuses root.
-struct Unprivileged {
-    name: Option<&'static str>,
-}
-
-impl Unprivileged {
-    fn find() -> Self {
-        let root = Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout == b"0\n");
-        let known = |name: &&str| Command::new("id").arg(name).output().is_ok_and(|out| out.status.success());
-        Self { name: root.then(|| ["postgres", "nobody"].into_iter().find(known)).flatten() }
+/// Who runs the server when this is root, which it refuses: a user and its group.
+fn unprivileged() -> Option<(&'static str, String)> {
+    let id = |words: &[&str]| {
+        let out = Command::new("id").args(words).output().ok().filter(|out| out.status.success())?;
+        Some(String::from_utf8_lossy(&out.stdout).trim().to_owned())
+    };
+    if id(&["-u"])? != "0" {
+        return None;
     }
-
-    fn prefix(&self) -> Vec<String> {
-        let Some(name) = self.name else { return Vec::new() };
-        let words = ["setpriv", "--reuid", name, "--regid", "--clear-groups", "--no-new-privs"];
-        let mut prefix: Vec<String> = words.into_iter().map(str::to_owned).collect();
-        prefix.insert(4, group_of(name));
-        prefix
-    }
-
-    fn own(&self, dir: &Path) -> Result<(), String> {
-        let Some(name) = self.name else { return Ok(()) };
-        let done = Command::new("chown").arg(format!("{name}:{}", group_of(name))).arg(dir).output();
-        done.map_err(|why| why.to_string())
-            .and_then(|out| if out.status.success() { Ok(()) } else { Err(said(&out)) })
-    }
-
-    fn run(&self, words: &[&std::ffi::OsStr]) -> Result<(), String> {
-        let prefix = self.prefix();
-        let all: Vec<&std::ffi::OsStr> =
-            prefix.iter().map(AsRef::as_ref).chain(words.iter().copied()).collect();
-        let [program, arguments @ ..] = all.as_slice() else { return Ok(()) };
-        let out = Command::new(program).args(arguments).current_dir("/").output();
-        let out = out.map_err(|why| format!("{}: {why}", program.display()))?;
-        if out.status.success() { Ok(()) } else { Err(said(&out)) }
-    }
-}
-
-fn group_of(name: &str) -> String {
-    let out = Command::new("id").args(["-gn", name]).output();
-    out.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default()
-}
-
-fn said(out: &std::process::Output) -> String {
-    String::from_utf8_lossy(&out.stderr).into_owned()
+    ["postgres", "nobody"].into_iter().find_map(|user| Some((user, id(&["-gn", user])?)))
 }

@@ -1,5 +1,7 @@
 //! The throw-away cluster leaves nothing behind, however its user ends.
 
+#![cfg(test)]
+
 use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
@@ -40,6 +42,28 @@ fn a_cluster_ends_when_its_user_is_killed() {
     program.kill().unwrap();
     program.wait().unwrap();
     wait_until_gone(&folder, server);
+}
+
+#[test]
+fn nothing_is_left_when_the_user_is_killed_while_the_cluster_is_made() {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_throwaway-postgres")).arg("true").spawn().unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", program.id());
+    let mut watchdog = String::new();
+    while watchdog.trim().is_empty() {
+        watchdog = std::fs::read_to_string(&children).unwrap();
+        watchdog = watchdog.split_whitespace().find(|pid| folder_of(pid).is_some()).unwrap_or("").to_owned();
+    }
+    let folder = folder_of(&watchdog).unwrap();
+    program.kill().unwrap();
+    program.wait().unwrap();
+    wait_until_gone(&folder, watchdog.parse().unwrap());
+}
+
+/// The folder that a watchdog was started for.
+fn folder_of(pid: &str) -> Option<PathBuf> {
+    let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let mut words = words.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok());
+    words.find(|word| word.starts_with("/tmp/mate-pg-")).map(PathBuf::from)
 }
 
 #[test]
