@@ -1,1 +1,107 @@
-fn main() {}
+//! `agent-mate`: coordinates approved project work through agent runtimes that exist already.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod demo;
+mod here;
+mod launch;
+mod opening;
+mod registrar;
+mod serve;
+mod worker;
+
+use clap::Parser;
+use cli::{Cli, Command, Context, Failure, HereCommand, HiddenCommand, Screen, show_failure};
+use mate_engine::surroundings::{SystemClock, SystemEntropy};
+use mate_runtime::container::KEEPER_COMMAND;
+use std::{env, ffi::OsString, path::PathBuf, process::ExitCode, sync::Arc};
+
+fn main() -> ExitCode {
+    let mut arguments = env::args_os().skip(1);
+    // The keeper must not have any thread but its first.
+    if arguments.next().is_some_and(|first| first == KEEPER_COMMAND) {
+        return mate_runtime::container::keeper_main(arguments, &SystemClock::default());
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let runtime = match here::runtime(&cli.command) {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("agent-mate: no threads can be started: {error}");
+            return ExitCode::from(1);
+        }
+    };
+    runtime.block_on(Box::pin(dispatch(cli)))
+}
+
+async fn dispatch(cli: Cli) -> ExitCode {
+    let screen = Screen::new(cli.globals.json, cli.globals.no_color, Arc::new(SystemClock::default()));
+    let home = match here::home(cli.globals.home) {
+        Ok(home) => home,
+        Err(why) => return fail(&screen, &Failure::usage(why)),
+    };
+    let context = Context {
+        home,
+        screen,
+        timeout: cli.globals.timeout,
+        entropy: Arc::new(SystemEntropy),
+    };
+    let done = match cli.command {
+        Command::Client(command) => cli::run(*command, &context).await,
+        Command::Here(HereCommand::Init(_)) => here::init(&context).await,
+        Command::Here(HereCommand::Serve(arguments)) => here::serve(&context, arguments).await,
+        Command::Here(HereCommand::Demo(arguments)) => demo::run(&context, &arguments).await,
+        Command::Here(HereCommand::Doctor) => here::doctor(&context).await,
+        Command::Here(HereCommand::Completions { shell }) => cli::completions(shell, &context.screen),
+        Command::Hidden(command) => return hidden(command, &context).await,
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(failure) => fail(&context.screen, &failure),
+    }
+}
+
+fn fail(screen: &Screen, failure: &Failure) -> ExitCode {
+    show_failure(failure, screen);
+    failure.exit.into()
+}
+
+async fn hidden(command: HiddenCommand, context: &Context) -> ExitCode {
+    match command {
+        HiddenCommand::SessionWorker { session, epoch } => {
+            here::log_to_stderr("info");
+            match worker::run(context.home.clone(), session, mate_model::Epoch(epoch)).await {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    tracing::error!(error = %format!("{error:#}"), "the session's worker ended");
+                    ExitCode::from(1)
+                }
+            }
+        }
+        HiddenCommand::Bridge { arguments } => {
+            let socket: PathBuf = arguments.first().map(PathBuf::from).unwrap_or_default();
+            mate_bridge::relay_main(&socket).await
+        }
+        HiddenCommand::Keeper { arguments } => {
+            let _: Vec<OsString> = arguments;
+            eprintln!("agent-mate keeper: started by session workers alone");
+            ExitCode::from(2)
+        }
+        HiddenCommand::ScriptedRuntime { arguments } => mate_demo::scripted_runtime_main(arguments).await,
+        HiddenCommand::EffectServer { arguments } => {
+            let arguments = arguments.into_iter().map(|argument| argument.to_string_lossy().into_owned());
+            match mate_demo::EffectOptions::parse(arguments) {
+                Ok(options) => mate_demo::effect_server_main(options, Arc::new(SystemClock::default())).await,
+                Err(why) => {
+                    eprintln!("agent-mate effect-server: {why}");
+                    ExitCode::from(2)
+                }
+            }
+        }
+    }
+}

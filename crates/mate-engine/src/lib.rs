@@ -12,6 +12,7 @@ pub mod lock;
 pub mod principal;
 pub mod recover;
 pub mod schedule;
+pub mod secrets;
 pub mod settings;
 pub mod stores;
 pub mod surroundings;

@@ -8,6 +8,7 @@ mod intent;
 mod request;
 mod settle;
 mod standing;
+pub(crate) use standing::granted;
 mod twins;
 
 pub use intent::{Admitted, Go};

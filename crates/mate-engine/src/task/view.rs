@@ -3,7 +3,6 @@
 use crate::{Engine, EngineError, Principal, conclude::reason};
 use mate_model::{
     AccountId, Micros, ProjectId, RuntimeId, SessionId, TaskId, TurnId,
-    event::EventType,
     records::{Task, TaskPolicy},
     task::{End, TaskState, TaskStateWord},
     turn::TurnState,

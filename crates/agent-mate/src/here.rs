@@ -1,0 +1,174 @@
+//! Commands that work on the home itself.
+
+use crate::{
+    cli::{Check, Command, Context, Exit, Failure, HereCommand, HiddenCommand, ServeArgs},
+    opening,
+    serve as coordinator,
+};
+use etcetera::{BaseStrategy, choose_base_strategy};
+use mate_engine::{Home, Settings, admin};
+use mate_guard::key_file;
+use serde_json::json;
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+};
+use tokio::runtime::{Builder, Runtime};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+/// The threads that a command needs: few.
+pub(crate) fn runtime(command: &Command) -> io::Result<Runtime> {
+    let many = matches!(
+        command,
+        Command::Here(HereCommand::Serve(_)) | Command::Hidden(HiddenCommand::SessionWorker { .. })
+    );
+    if many {
+        Builder::new_multi_thread().worker_threads(2).enable_all().build()
+    } else {
+        Builder::new_current_thread().enable_all().build()
+    }
+}
+
+/// The home: given, or where the system keeps such things.
+pub(crate) fn home(given: Option<PathBuf>) -> Result<Home, String> {
+    let path = match given {
+        Some(path) => path,
+        None => choose_base_strategy()
+            .map_err(|_| "there is no home directory: give --home DIR".to_owned())?
+            .data_dir()
+            .join("agent-mate"),
+    };
+    let path = if path.is_absolute() {
+        path
+    } else {
+        env::current_dir().map_err(|error| format!("the current directory: {error}"))?.join(path)
+    };
+    Ok(Home::at(path))
+}
+
+/// Logs go to standard error; `AGENT_MATE_LOG` chooses what.
+pub(crate) fn log_to_stderr(level: &str) {
+    let filter = EnvFilter::try_from_env("AGENT_MATE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false).try_init();
+}
+
+/// `agent-mate init`
+pub(crate) async fn init(context: &Context) -> Result<Exit, Failure> {
+    let home = &context.home;
+    let key = key_file::path(home.path(), env::var_os(mate_guard::KEY_FILE_VARIABLE));
+    admin::create_home(home, &key, context.entropy.as_ref()).map_err(failed)?;
+    let opened = opening::open_any(home).await.map_err(broken)?;
+    let url = format!("http://{}", opened.settings.serve.listen);
+    let made = opened.engine.initialise().await.map_err(failed)?;
+    if context.screen.json {
+        context.screen.document(&json!({
+            "home": home.path(),
+            "account": { "id": made.account.id, "name": made.account.name },
+            "project": { "id": made.project.id, "name": made.project.name },
+            "token": made.token.reveal(),
+            "url": url,
+        }))?;
+    } else {
+        context.screen.line(&format!("Agent Mate is set up in {}.", home.path().display()))?;
+        context.screen.line(&format!("  account  {}   project  {}", made.account.name, made.project.name))?;
+        context.screen.line(&format!("  token    in {} (only you can read it)", home.token().display()))?;
+        context.screen.line("")?;
+        context.screen.line("Next: `agent-mate serve` in a terminal of its own, then register a runtime:")?;
+        context.screen.line("  agent-mate runtime add NAME --preset opencode")?;
+    }
+    Ok(Exit::Done)
+}
+
+/// `agent-mate serve`
+pub(crate) async fn serve(context: &Context, arguments: ServeArgs) -> Result<Exit, Failure> {
+    log_to_stderr("warn");
+    let opened = opening::open(&context.home).await.map_err(broken)?;
+    let shutdown = CancellationToken::new();
+    let asked = shutdown.clone();
+    tokio::spawn(async move {
+        end_asked().await;
+        asked.cancel();
+    });
+    let screen = context.screen.clone();
+    let ready = move |address: std::net::SocketAddr| {
+        let url = format!("http://{address}");
+        let said = if screen.json {
+            screen.document(&json!({ "url": url }))
+        } else {
+            screen.line(&format!("agent-mate serves {url}  (Ctrl-C ends this; sessions go on without it)"))
+        };
+        if let Err(failure) = said {
+            tracing::debug!(failure.detail, "nobody reads what is printed here");
+        }
+    };
+    coordinator::serve(opened, arguments.listen, shutdown, ready).await.map_err(broken)?;
+    if !context.screen.json {
+        let _ = context.screen.line(
+            "\nThe coordinator has ended. Sessions that were at work go on and are recorded; `agent-mate serve` shows \
+             them again, and `agent-mate task stop TASK` stops one.",
+        );
+    }
+    Ok(Exit::Done)
+}
+
+async fn end_asked() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        return std::future::pending().await;
+    };
+    tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
+}
+
+/// `agent-mate doctor`
+pub(crate) async fn doctor(context: &Context) -> Result<Exit, Failure> {
+    let mut checks = vec![settings(&context.home.config())];
+    checks.push(match mate_store::sqlite::library() {
+        Ok(version) => Check::well("sqlite", format!("version {version}")),
+        Err(error) => Check::ill("sqlite", error.to_string()),
+    });
+    checks.push(containment().await);
+    crate::cli::doctor(context, checks).await
+}
+
+fn settings(path: &Path) -> Check {
+    match Settings::read(path) {
+        Ok(_) if path.exists() => Check::well("settings", path.display().to_string()),
+        Ok(_) => Check::well("settings", format!("{} is not there: the defaults hold", path.display())),
+        Err(error) => Check::ill("settings", error.to_string()),
+    }
+}
+
+/// Makes a container, as a session would, and ends it.
+async fn containment() -> Check {
+    let tried = async {
+        let folder = tempfile::tempdir()?;
+        let exe = env::current_exe()?;
+        let spec = mate_runtime::container::ContainerSpec { exe, folder: folder.path().to_owned() };
+        let container = mate_runtime::container::Container::start(&spec).await?;
+        let means = container.record().means;
+        container.kill().await?;
+        anyhow::Ok(format!("sessions are contained by {}", json!(means).as_str().unwrap_or("a means of the kernel")))
+    };
+    match tried.await {
+        Ok(detail) => Check::well("containment", detail),
+        Err(error) => Check::ill("containment", format!("sessions cannot be contained, so none can run: {error:#}")),
+    }
+}
+
+fn failed(error: mate_engine::EngineError) -> Failure {
+    let exit = match error {
+        mate_engine::EngineError::Refused { .. } => Exit::Refused,
+        mate_engine::EngineError::NotFound
+        | mate_engine::EngineError::NotAllowed { .. }
+        | mate_engine::EngineError::NotAuthenticated => Exit::NotFound,
+        mate_engine::EngineError::Invalid { .. } => Exit::Usage,
+        mate_engine::EngineError::KeyReused | mate_engine::EngineError::Unavailable(_) => Exit::Refused,
+        mate_engine::EngineError::Internal(_) => Exit::Internal,
+    };
+    Failure::new(exit, "not_done", error.to_string())
+}
+
+fn broken(error: anyhow::Error) -> Failure {
+    Failure::internal(format!("{error:#}"))
+}

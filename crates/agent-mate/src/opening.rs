@@ -1,0 +1,54 @@
+//! Opening what a home has: settings, key, stores.
+
+use anyhow::{Context, Result, bail};
+use mate_engine::{
+    Engine, Home, Settings, Stores,
+    surroundings::{SystemClock, SystemEntropy},
+};
+use mate_guard::{Vault, key_file};
+use mate_store::{
+    Database, JOURNAL_SCHEMA, Ledger, PostgresDatabase, SqliteDatabase, SqliteOptions, postgres::PostgresOptions,
+};
+use std::{env, sync::Arc};
+
+/// An opened home.
+pub(crate) struct Opened {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) settings: Settings,
+}
+
+/// Opens an initialised home.
+///
+/// # Errors
+/// That it is not initialised, or what is wrong with its settings, its key or its stores.
+pub(crate) async fn open(home: &Home) -> Result<Opened> {
+    if !home.token().exists() && !home.ledger().exists() {
+        bail!("{} is not set up yet: run `agent-mate init` first", home.path().display());
+    }
+    open_any(home).await
+}
+
+/// Opens a home that exists; its stores are made where they are missing.
+pub(crate) async fn open_any(home: &Home) -> Result<Opened> {
+    let settings = Settings::read(&home.config())?;
+    let key_path = key_file::path(home.path(), env::var_os(mate_guard::KEY_FILE_VARIABLE));
+    let key = key_file::load(&key_path).context("the key that seals secrets")?;
+    let clock = Arc::new(SystemClock::default());
+    let entropy = Arc::new(SystemEntropy);
+    let (database, stores): (Arc<dyn Database>, Stores) = match &settings.store.database {
+        None => {
+            let database = SqliteDatabase::open(&home.ledger(), SqliteOptions::LEDGER).await?;
+            (Arc::new(database), Stores::embedded(home.clone()))
+        }
+        Some(url) => {
+            let database: Arc<dyn Database> = Arc::new(PostgresDatabase::open(url, PostgresOptions::default()).await?);
+            database.migrate(&JOURNAL_SCHEMA).await?;
+            (Arc::clone(&database), Stores::shared(home.clone(), database))
+        }
+    };
+    let ledger = Ledger::new(database);
+    ledger.migrate().await?;
+    let vault = Vault::new(&key);
+    let engine = Engine { ledger, stores, home: home.clone(), key, vault, clock, entropy };
+    Ok(Opened { engine: Arc::new(engine), settings })
+}

@@ -1,0 +1,97 @@
+//! `agent-mate serve`: the interface and the scheduler. Sessions go on without it.
+
+use crate::{
+    launch::{Containers, Workers},
+    opening::Opened,
+};
+use anyhow::{Context, Result, bail};
+use mate_engine::Scheduler;
+use mate_server::{Listeners, PeerCheck, ServerState};
+use std::{
+    env,
+    fs::{File, OpenOptions, TryLockError},
+    net::SocketAddr,
+    os::unix::fs::OpenOptionsExt,
+    sync::Arc,
+    time::Duration,
+};
+use tokio_util::sync::CancellationToken;
+
+/// The longest that anything waits when every doorbell is lost.
+const ROUND: Duration = Duration::from_millis(400);
+
+/// Runs until `shutdown`. Calls `ready` with the address once both listeners are open.
+///
+/// # Errors
+/// That another coordinator has this home, or that nothing can be listened on.
+pub(crate) async fn serve(
+    opened: Opened,
+    listen: Option<SocketAddr>,
+    shutdown: CancellationToken,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<()> {
+    let Opened { engine, settings } = opened;
+    let _held = only_one(&engine.home.serve_lock())?;
+    let listen = match listen {
+        Some(listen) => listen,
+        None => settings.serve.listen.parse().context("`serve.listen` in config.toml is not ADDRESS:PORT")?,
+    };
+    let listeners = Listeners::open(listen, &engine.home.socket()).await?;
+    ready(listeners.address());
+    let state = ServerState::new(Arc::clone(&engine), PeerCheck::new(|pid| !in_a_container(pid)))
+        .with_registrar(Arc::new(crate::registrar::Presets));
+    let scheduler = tokio::spawn(schedule(Arc::clone(&engine), shutdown.clone()));
+    let served = mate_server::serve(state, listeners, shutdown.clone()).await;
+    shutdown.cancel();
+    let _ = scheduler.await;
+    served.context("the interface failed")
+}
+
+fn only_one(path: &std::path::Path) -> Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .with_context(|| path.display().to_string())?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => bail!("another `agent-mate serve` has this home already"),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| path.display().to_string()),
+    }
+}
+
+/// Processes of a session live in a PID namespace of their own; people's commands do not.
+fn in_a_container(pid: i32) -> bool {
+    mate_runtime::container::other_pid_namespace(pid).unwrap_or(true)
+}
+
+async fn schedule(engine: Arc<mate_engine::Engine>, shutdown: CancellationToken) {
+    let exe = match env::current_exe() {
+        Ok(exe) => exe,
+        Err(error) => {
+            tracing::error!(%error, "this program does not know where it is: no session can be started");
+            return;
+        }
+    };
+    let workers = Workers { exe, home: engine.home.clone() };
+    let containers = Containers { clock: Arc::clone(&engine.clock) };
+    let mut scheduler = Scheduler::default();
+    let mut bell = engine.ledger.database().listen("ledger").await.ok();
+    while !shutdown.is_cancelled() {
+        if let Err(error) = scheduler.round(&engine, &workers, &containers).await {
+            tracing::error!(%error, "the ledger cannot be asked what is to do; trying again");
+        }
+        let pause = async {
+            match &mut bell {
+                Some(bell) => {
+                    bell.wait(ROUND).await;
+                }
+                None => tokio::time::sleep(ROUND).await,
+            }
+        };
+        tokio::select! { () = pause => {}, () = shutdown.cancelled() => {} }
+    }
+}

@@ -1,0 +1,267 @@
+//! What the runtime says that it does, on its way into the journal: redacted, gathered, bounded.
+
+use super::recorder::Recorder;
+use mate_engine::EngineError;
+use mate_guard::{Redactor, Stream};
+use mate_model::{TurnId, event::EventType};
+use mate_runtime::acp::{
+    Activity, Diagnostic, Event, Message, PermissionAnswer, PermissionRequest, PlanEntry, Role, ToolCall, Usage,
+};
+use mate_store::Change;
+use serde_json::{Value, json};
+use std::{collections::HashSet, sync::Arc};
+
+/// Events that may wait before they are written.
+const MAX_WAITING: usize = 128;
+/// The longest single text of the runtime's that is kept, in characters.
+const MAX_TEXT: usize = 4096;
+/// Tool calls of the runtime's own that are followed at once.
+const MAX_OWN: usize = 1000;
+
+/// How the runtime's own tools are governed where it asks for leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnTools {
+    /// Leave is given.
+    Free,
+    /// Nobody is there to ask, so leave is not given.
+    Refused,
+}
+
+/// Takes the runtime's events.
+pub(super) struct Pump {
+    recorder: Recorder,
+    redactor: Arc<Redactor>,
+    own_tools: OwnTools,
+    /// The exposed names of the bridge's tools.
+    pub(super) bridge_tools: Vec<String>,
+    turn: Option<TurnId>,
+    waiting: Vec<Change>,
+    speaking: Option<(Role, Stream)>,
+    own: HashSet<String>,
+    own_written: usize,
+    /// Nothing was said, called or used in this turn so far.
+    pub(super) empty: bool,
+}
+
+impl Pump {
+    pub(super) fn new(recorder: Recorder, redactor: Arc<Redactor>, own_tools: OwnTools) -> Self {
+        Self {
+            recorder,
+            redactor,
+            own_tools,
+            bridge_tools: Vec::new(),
+            turn: None,
+            waiting: Vec::new(),
+            speaking: None,
+            own: HashSet::new(),
+            own_written: 0,
+            empty: true,
+        }
+    }
+
+    /// From here on what the runtime says belongs to this turn.
+    pub(super) fn begin(&mut self, turn: TurnId) {
+        self.discard();
+        self.turn = Some(turn);
+        self.empty = true;
+    }
+
+    /// What was gathered is history of another turn: it is recorded already.
+    pub(super) fn discard(&mut self) {
+        self.waiting.clear();
+        self.speaking = None;
+        self.own.clear();
+        self.own_written = 0;
+        self.turn = None;
+    }
+
+    /// Whether a tool of the runtime's own is at work, as it shows it.
+    pub(super) fn own_activity(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    /// Whether so much waits that it must be written before more is taken.
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting.len() >= MAX_WAITING
+    }
+
+    /// Takes one event. What it says is written with the next [`Pump::flush`].
+    pub(super) fn take(&mut self, event: Event) {
+        match event {
+            Event::Activity(activity) if self.turn.is_some() => self.activity(activity),
+            // Before the first prompt everything is the history of a loaded session.
+            Event::Activity(_) => {}
+            Event::Permission(request) => self.permission(request),
+            Event::Diagnostic(Diagnostic::Garbage { lines, sample }) => {
+                let sample = self.clean(&sample);
+                let text = format!("{lines} lines on standard output were no messages; the latest begins: {sample}");
+                self.recorder.diagnostic("runtime_stdout", None, &text);
+            }
+            Event::Diagnostic(Diagnostic::Refused { method }) => {
+                let text = format!("the runtime asked for {}, which is not offered to it", self.clean(&method));
+                self.recorder.diagnostic("runtime", None, &text);
+            }
+        }
+    }
+
+    /// Writes what waits; durable when this returns.
+    pub(super) async fn flush(&mut self) -> Result<(), EngineError> {
+        if self.own.len() != self.own_written
+            && let Some(turn) = self.turn
+        {
+            self.own_written = self.own.len();
+            self.waiting.push(Change::SetOwnActivity { turn, count: self.own.len() as i64 });
+        }
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        self.recorder.write(std::mem::take(&mut self.waiting)).await?;
+        Ok(())
+    }
+
+    /// Writes everything, also what the redactor held back.
+    pub(super) async fn finish(&mut self) -> Result<(), EngineError> {
+        self.end_speech();
+        self.flush().await
+    }
+
+    fn activity(&mut self, activity: Activity) {
+        match activity {
+            Activity::Message(message) => self.message(&message),
+            Activity::ToolCall(call) => self.tool(EventType::ToolCall, &call),
+            Activity::ToolUpdate(call) => self.tool(EventType::ToolUpdate, &call),
+            Activity::Plan { entries } => self.plan(&entries),
+            Activity::Usage(usage) => self.usage(&usage),
+            Activity::Mode { id } => {
+                let data = json!({ "source": "runtime", "about": "mode", "text": self.clean(&id) });
+                self.push(EventType::Diagnostic, data);
+            }
+            Activity::Commands { .. } => {}
+            Activity::Other { kind, size } => {
+                let text = format!("an update of an unknown kind, {} ({size} bytes)", self.clean(&kind));
+                self.push(EventType::Diagnostic, json!({ "source": "runtime", "about": "update", "text": text }));
+            }
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        if message.role != Role::User && !message.text.trim().is_empty() {
+            self.empty = false;
+        }
+        if self.speaking.as_ref().is_some_and(|(role, _)| *role != message.role) {
+            self.end_speech();
+        }
+        let redactor = &self.redactor;
+        let (role, stream) = self.speaking.get_or_insert_with(|| (message.role, redactor.stream()));
+        let (role, text) = (*role, stream.push(&message.text));
+        self.say(role, &text);
+    }
+
+    fn end_speech(&mut self) {
+        if let Some((role, stream)) = self.speaking.take() {
+            let text = stream.finish();
+            self.say(role, &text);
+        }
+    }
+
+    fn say(&mut self, role: Role, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let kind = match role {
+            Role::Agent => EventType::AgentMessage,
+            Role::Thought => EventType::AgentThought,
+            Role::User => EventType::UserMessage,
+        };
+        self.push(kind, json!({ "text": text }));
+    }
+
+    fn tool(&mut self, kind: EventType, call: &ToolCall) {
+        self.empty = false;
+        self.end_speech();
+        let bridged = self.is_bridged(call);
+        match call.status.as_deref() {
+            Some("completed" | "failed" | "cancelled") => {
+                self.own.remove(&call.id);
+            }
+            Some(_) | None if bridged || kind == EventType::ToolUpdate => {}
+            Some(_) | None if self.own.len() < MAX_OWN => {
+                self.own.insert(call.id.clone());
+            }
+            Some(_) | None => {}
+        }
+        let clean = |text: &Option<String>| text.as_deref().map(|text| self.clean(text));
+        let data = json!({
+            "call": self.clean(&call.id),
+            "title": clean(&call.title),
+            "kind": clean(&call.kind),
+            "status": clean(&call.status),
+            "bridge": bridged,
+            "locations": call.locations.iter().take(20).map(|place| self.clean(place)).collect::<Vec<_>>(),
+        });
+        self.push(kind, data);
+    }
+
+    fn plan(&mut self, entries: &[PlanEntry]) {
+        let entries: Vec<Value> = entries
+            .iter()
+            .take(100)
+            .map(|entry| {
+                json!({
+                    "content": self.clean(&entry.content),
+                    "status": self.clean(&entry.status),
+                    "priority": self.clean(&entry.priority),
+                })
+            })
+            .collect();
+        self.push(EventType::AgentPlan, json!({ "entries": entries }));
+    }
+
+    pub(super) fn usage(&mut self, usage: &Usage) {
+        if usage.output_tokens.is_some_and(|tokens| tokens > 0) || usage.total_tokens.is_some_and(|tokens| tokens > 0) {
+            self.empty = false;
+        }
+        self.push(EventType::Usage, json!(usage));
+    }
+
+    fn permission(&mut self, request: PermissionRequest) {
+        let bridged = self.is_bridged(&request.tool);
+        let allow = bridged || self.own_tools == OwnTools::Free;
+        let title = request.tool.title.as_deref().or(request.tool.name.as_deref()).unwrap_or_default();
+        let title = self.clean(title);
+        self.push(EventType::PermissionAsked, json!({ "request": request.id, "title": title, "bridge": bridged }));
+        let by = if bridged {
+            "the bridge judges the call itself"
+        } else if allow {
+            "the runtime's own tools are free in this registration"
+        } else {
+            "the runtime's own tools need a person, and nobody is there: denied"
+        };
+        let answer = request.option(allow).map(|option| option.id.clone());
+        let answer = answer.map_or(PermissionAnswer::Cancelled, PermissionAnswer::Selected);
+        // A runtime that no longer waits has withdrawn the request itself.
+        let heard = request.answer.send(answer).is_ok();
+        let data = json!({ "request": request.id, "allowed": allow && heard, "detail": by });
+        self.push(EventType::PermissionAnswered, data);
+    }
+
+    /// Whether a call is one of the bridge's tools under the name that the runtime gives it. Only a whole name
+    /// counts, so that a command line that mentions a tool is not taken for it.
+    fn is_bridged(&self, call: &ToolCall) -> bool {
+        let named = call.name.as_deref().or(call.title.as_deref()).unwrap_or_default();
+        self.bridge_tools.iter().any(|tool| {
+            let Some(before) = named.strip_suffix(tool.as_str()) else { return false };
+            before.is_empty()
+                || (before.ends_with(['_', '-', '.', '/', ':'])
+                    && before.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:".contains(c)))
+        })
+    }
+
+    fn push(&mut self, kind: EventType, data: Value) {
+        self.waiting.push(Change::Event(self.recorder.draft(kind, data)));
+    }
+
+    fn clean(&self, text: &str) -> String {
+        self.redactor.redact(text).chars().take(MAX_TEXT).collect()
+    }
+}

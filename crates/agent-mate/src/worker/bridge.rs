@@ -1,0 +1,122 @@
+//! The session's bridge: made from the project's grants, reached over loopback HTTP or the relay's socket.
+
+use super::{Worker, gate::WorkerGate, spawner::InContainer};
+use anyhow::{Context, Result};
+use mate_bridge::{Bridge, BridgeConfig, ConnectionSpec, HttpSpec, Limits, Spawner, StdioSpec, Transport};
+use mate_engine::Engine;
+use mate_guard::Redactor;
+use mate_model::{
+    ProjectId,
+    records::{Connection, Reach},
+};
+use mate_runtime::{
+    container::{Identity, is_inside},
+    registration::Registration,
+};
+use std::{
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    sync::{Arc, RwLock},
+    time::Duration,
+};
+use tokio::net::{UnixListener, UnixStream};
+
+/// Knows every secret that the session's processes are given.
+pub(super) async fn redactor(engine: &Engine, project: ProjectId, registration: &Registration) -> Result<Redactor> {
+    let mut secrets: Vec<Vec<u8>> = Vec::new();
+    for connection in engine.granted_connections(project).await? {
+        let opened = engine.open_secrets(&connection)?;
+        secrets.extend(opened.env.iter().chain(&opened.headers).map(|(_, value)| value.expose().to_vec()));
+    }
+    secrets.extend(registration.passed_values().into_iter().map(String::into_bytes));
+    Redactor::new(secrets).context("the session has too many secrets to redact")
+}
+
+impl Worker {
+    /// Opens the bridge and the relay's socket.
+    pub(super) async fn open_bridge(&mut self) -> Result<()> {
+        let mut connections = Vec::new();
+        for connection in self.engine.granted_connections(self.session.project).await? {
+            connections.push(spec(&self.engine, &connection)?);
+        }
+        let workspace = PathBuf::from(&self.session.workspace);
+        let limits = Limits { call: Duration::from_secs(self.settings.session.call_seconds), ..Limits::default() };
+        let config = BridgeConfig { connections, workspace: Some(workspace.clone()), limits };
+        let gate = WorkerGate {
+            desk: Arc::clone(&self.desk),
+            recorder: self.recorder.clone(),
+            redactor: Arc::clone(&self.redactor),
+            listed: self.listed.clone(),
+        };
+        let spawner = InContainer {
+            container: Arc::clone(&self.container),
+            workspace,
+            env: self.registration.base_env(),
+        };
+        let spawner: Arc<dyn Spawner> = Arc::new(spawner);
+        let (clock, entropy) = (Arc::clone(&self.engine.clock), Arc::clone(&self.engine.entropy));
+        let bridge = Arc::new(Bridge::start(config, Arc::new(gate), spawner, clock, entropy).await?);
+        self.bridge = Some(Arc::clone(&bridge));
+        let path = self.folder.bridge();
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).with_context(|| path.display().to_string())?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+        let relay = tokio::spawn(accept(listener, bridge, Arc::clone(&self.container)));
+        if let Some(old) = self.relay.replace(relay) {
+            old.abort();
+        }
+        Ok(())
+    }
+}
+
+/// Serves relays. What proves one is that its process lives in the session's container.
+async fn accept(
+    listener: UnixListener,
+    bridge: Arc<Bridge>,
+    container: Arc<RwLock<Option<Arc<mate_runtime::container::Container>>>>,
+) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let init = container.read().ok().and_then(|slot| slot.as_ref().map(|known| known.record().init.clone()));
+        if init.is_some_and(|init| comes_from(&stream, &init)) {
+            bridge.serve_stream(stream);
+        } else {
+            tracing::warn!("a relay from outside the session's container was refused");
+        }
+    }
+}
+
+fn comes_from(stream: &UnixStream, init: &Identity) -> bool {
+    stream.peer_cred().ok().and_then(|peer| peer.pid()).is_some_and(|pid| is_inside(init, pid))
+}
+
+fn spec(engine: &Engine, connection: &Connection) -> Result<ConnectionSpec> {
+    let secrets = engine.open_secrets(connection)?;
+    let text = |(name, value): (String, mate_guard::Secret)| {
+        let value = value.expose_text().map(str::to_owned);
+        value.map(|value| (name.clone(), value)).with_context(|| format!("{}: {name} is not text", connection.name))
+    };
+    let transport = match &connection.reach {
+        Reach::Stdio { command } => Transport::Stdio(StdioSpec {
+            command: command.first().cloned().unwrap_or_default(),
+            args: command.iter().skip(1).cloned().collect(),
+            env: secrets.env.into_iter().map(text).collect::<Result<_>>()?,
+            cwd: None,
+        }),
+        Reach::Http { url } => Transport::Http(HttpSpec {
+            url: url.clone(),
+            headers: secrets.headers.into_iter().map(text).collect::<Result<_>>()?,
+        }),
+    };
+    Ok(ConnectionSpec {
+        id: connection.id,
+        name: connection.name.clone(),
+        prefixed: !connection.settings.bare,
+        transport,
+        call_timeout: None,
+        start_timeout: None,
+    })
+}

@@ -1,0 +1,197 @@
+//! The bridge's gate: what the bridge asks, the engine's admission desk decides and records.
+
+use super::recorder::Recorder;
+use async_trait::async_trait;
+use mate_bridge::{Admission as Verdict, Call, Gate, Outcome as Carried, Settled, Ticket};
+use mate_engine::admit::{Admission, Admitted, Ended, Go, Request};
+use mate_guard::Redactor;
+use mate_model::{OperationId, event::EventType, operation::Outcome, words::{DenyReason, ReportStatus}};
+use mate_store::OperationFacts;
+use serde::Deserialize;
+use serde_json::{json, value::RawValue};
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// The longest text of an upstream that is kept of an error, in characters.
+const MAX_DETAIL: usize = 500;
+
+pub(super) struct WorkerGate {
+    pub(super) desk: Arc<Admission>,
+    pub(super) recorder: Recorder,
+    pub(super) redactor: Arc<Redactor>,
+    pub(super) listed: watch::Sender<bool>,
+}
+
+#[derive(Deserialize)]
+struct ReportArguments {
+    status: ReportStatus,
+    #[serde(default)]
+    summary: String,
+}
+
+impl WorkerGate {
+    fn request<'a>(call: &'a Call, name: &'a str) -> Request<'a> {
+        Request {
+            connection: call.connection.as_ref().map(|(id, _)| *id),
+            connection_name: name,
+            tool: &call.tool,
+            arguments: call.arguments.get(),
+            runtime_call: call.runtime_call_id.as_deref(),
+            says_read_only: call.definition.as_ref().is_some_and(|definition| says_read_only(definition)),
+        }
+    }
+
+    fn clean(&self, text: &str) -> String {
+        self.redactor.redact(text).chars().take(MAX_DETAIL).collect()
+    }
+
+    fn ended(&self, settled: &Settled) -> Ended {
+        let (outcome, result) = match &settled.outcome {
+            Carried::Answered { result, is_error } => (Outcome::Result { is_error: *is_error }, Some(result)),
+            Carried::RpcError { error } => (Outcome::Error { detail: self.clean(error.get()) }, None),
+            Carried::NotSent { why } => (Outcome::NotSent { detail: self.clean(why) }, None),
+            Carried::Unknown { why } => (Outcome::Lost { detail: self.clean(why) }, None),
+        };
+        let sent = !matches!(settled.outcome, Carried::NotSent { .. });
+        let answered = matches!(settled.outcome, Carried::Answered { .. } | Carried::RpcError { .. });
+        let facts = OperationFacts {
+            sent_at: sent.then_some(settled.started),
+            answered_at: answered.then_some(settled.ended),
+            duration_us: sent.then_some(settled.took.max(0)),
+            result_size: result.and_then(|result| i64::try_from(result.get().len()).ok()),
+            result_type: result.map(|result| result_type(result)),
+        };
+        Ended { outcome, facts }
+    }
+}
+
+#[async_trait]
+impl Gate for WorkerGate {
+    fn granted(&self, connection: &str, tool: &str) -> bool {
+        self.desk.lists(connection, tool)
+    }
+
+    fn connection_granted(&self, connection: &str) -> bool {
+        self.desk.names(connection)
+    }
+
+    async fn admit(&self, call: &Call) -> Verdict {
+        let name = call.connection.as_ref().map_or("", |(_, name)| name.as_ref());
+        match self.desk.admit(&Self::request(call, name)).await {
+            Admitted::Refused(text) => Verdict::Refuse { text },
+            Admitted::Go(go) => {
+                let operation = go.operation().to_string();
+                Verdict::Send(Ticket {
+                    idempotency_key: operation.clone(),
+                    traceparent: format!("00-{}-{}-01", go.trace, &go.trace[..16]),
+                    operation,
+                    payload: go,
+                })
+            }
+        }
+    }
+
+    async fn refused(&self, call: &Call, why: &str) {
+        let name = call.connection.as_ref().map_or("", |(_, name)| name.as_ref());
+        let reason = if call.connection.is_some() { DenyReason::BadArguments } else { DenyReason::UnknownTool };
+        self.desk.refused(&Self::request(call, name), reason, &self.clean(why)).await;
+    }
+
+    async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<(), String> {
+        let ended = self.ended(&settled);
+        let go = ticket.payload.downcast::<Go>().map_err(|_| "a ticket without its permit".to_owned())?;
+        match self.desk.settle(*go, ended).await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                tracing::error!(operation = ticket.operation, %error, "an outcome could not be recorded");
+                Err(format!(
+                    "The call ({}) was made, and Agent Mate could not record its outcome: treat it as uncertain, \
+                     do NOT repeat it, and say so in your report.",
+                    ticket.operation
+                ))
+            }
+        }
+    }
+
+    async fn delivered(&self, _operation: &str) {}
+
+    async fn late(&self, operation: &str, outcome: Carried) {
+        let Ok(id) = operation.parse::<OperationId>() else { return };
+        let now = self.recorder.now();
+        let settled = Settled { outcome, upstream_request: 0, started: now, ended: now, took: 0 };
+        let mut ended = self.ended(&settled);
+        ended.facts.sent_at = None;
+        ended.facts.duration_us = None;
+        if let Err(error) = self.desk.late(id, ended).await {
+            tracing::info!(operation, %error, "a late answer changed nothing");
+        }
+    }
+
+    async fn report(&self, arguments: &RawValue) -> Result<String, String> {
+        let report: ReportArguments = serde_json::from_str(arguments.get())
+            .map_err(|error| format!("the report was not understood ({error}); correct it and send it again"))?;
+        let Some(turn) = self.desk.current() else { return Err("no task is running".to_owned()) };
+        let summary: String = self.redactor.redact(&report.summary).chars().take(16_384).collect();
+        let data = json!({ "status": report.status, "summary": summary });
+        self.recorder
+            .report(turn, report.status, EventType::AgentReported, data)
+            .await
+            .map_err(|error| format!("the report could not be recorded ({error}); send it again"))?;
+        Ok("Recorded.".to_owned())
+    }
+
+    fn listed(&self) {
+        self.listed.send_replace(true);
+    }
+
+    fn diagnostic(&self, connection: Option<&str>, text: &str) {
+        let text = self.clean(text);
+        self.recorder.diagnostic("bridge", connection, &text);
+    }
+}
+
+fn says_read_only(definition: &RawValue) -> bool {
+    #[derive(Deserialize)]
+    struct Definition {
+        #[serde(default)]
+        annotations: Option<Annotations>,
+    }
+    #[derive(Deserialize)]
+    struct Annotations {
+        #[serde(rename = "readOnlyHint", default)]
+        read_only: bool,
+    }
+    let known: Result<Definition, _> = serde_json::from_str(definition.get());
+    known.ok().and_then(|known| known.annotations).is_some_and(|annotations| annotations.read_only)
+}
+
+/// What a result is made of, in a few words: `text`, `text,image`, `structured`.
+fn result_type(result: &RawValue) -> String {
+    #[derive(Deserialize)]
+    struct Shape {
+        #[serde(default)]
+        content: Vec<Block>,
+        #[serde(rename = "structuredContent", default)]
+        structured: Option<serde::de::IgnoredAny>,
+    }
+    #[derive(Deserialize)]
+    struct Block {
+        #[serde(rename = "type", default)]
+        kind: String,
+    }
+    let Ok(shape) = serde_json::from_str::<Shape>(result.get()) else { return "other".to_owned() };
+    let mut kinds: Vec<&str> = Vec::new();
+    for block in &shape.content {
+        let kind = match block.kind.as_str() {
+            known @ ("text" | "image" | "audio" | "resource" | "resource_link") => known,
+            _ => "other",
+        };
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    if shape.structured.is_some() {
+        kinds.push("structured");
+    }
+    if kinds.is_empty() { "empty".to_owned() } else { kinds.join(",") }
+}

@@ -1,0 +1,208 @@
+//! `agent-mate session-worker`: one session, from its first task to the last. It needs nobody but the stores.
+//!
+//! It holds the session's lock as its standard input, takes the journal over with the epoch that was recorded
+//! for it, and works off the session's accepted tasks in their order, one at a time.
+
+mod activity;
+mod bridge;
+mod finish;
+mod gate;
+mod live;
+mod recorder;
+mod spawner;
+mod stop;
+mod turn;
+
+use crate::opening::{self, Opened};
+use activity::{OwnTools, Pump};
+use anyhow::{Context, Result, anyhow, bail};
+use mate_bridge::Bridge;
+use mate_engine::{
+    Engine, Home, SessionFolder, SessionLock, Settings,
+    admit::Admission,
+};
+use mate_guard::Redactor;
+use mate_model::{
+    Epoch, SessionId,
+    event::EventType,
+    records::{Session, Task},
+    session::SessionState,
+};
+use mate_runtime::{container::Container, registration::Registration};
+use mate_store::JournalReader;
+use recorder::Recorder;
+use serde_json::json;
+use std::{
+    fs::File,
+    os::fd::AsFd,
+    path::PathBuf,
+    sync::{
+        Arc, RwLock,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::watch, task::JoinHandle};
+
+/// How often the ledger is asked for the next task, or whether to stop, when no doorbell says so.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// One session's worker.
+pub(super) struct Worker {
+    engine: Arc<Engine>,
+    settings: Settings,
+    session: Session,
+    epoch: Epoch,
+    folder: SessionFolder,
+    exe: PathBuf,
+    registration: Registration,
+    recorder: Recorder,
+    reader: JournalReader,
+    desk: Arc<Admission>,
+    redactor: Arc<Redactor>,
+    bridge: Option<Arc<Bridge>>,
+    relay: Option<JoinHandle<()>>,
+    listed: watch::Sender<bool>,
+    container: Arc<RwLock<Option<Arc<Container>>>>,
+    runtime_session: Option<String>,
+    next_turn: AtomicI64,
+    _lock: SessionLock,
+}
+
+/// Runs until the session has had no task for a while.
+///
+/// # Errors
+/// That the lock was not handed over, that the epoch is not the recorded one, or what the stores say.
+pub(crate) async fn run(home: Home, session: SessionId, epoch: Epoch) -> Result<()> {
+    // A terminal's Ctrl-C is for the coordinator, not for sessions.
+    let _ = rustix::process::setsid();
+    let folder = home.session(session);
+    let lock = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    let lock = SessionLock::handed(lock, &folder).context("session workers are started by `agent-mate serve`")?;
+    let mut worker = Worker::open(&home, session, epoch, lock).await?;
+    worker.open_bridge().await?;
+    let worked = worker.work().await;
+    let ended = worker.end().await;
+    worked.and(ended)
+}
+
+impl Worker {
+    async fn open(home: &Home, id: SessionId, epoch: Epoch, lock: SessionLock) -> Result<Self> {
+        let Opened { engine, settings } = opening::open(home).await?;
+        let session = engine.ledger.session(id).await?.ok_or_else(|| anyhow!("no such session"))?;
+        match session.state {
+            SessionState::Hosted { epoch: recorded, .. } if recorded == epoch => {}
+            SessionState::Hosted { .. } | SessionState::Idle { .. } | SessionState::Closed { .. } => {
+                bail!("the session is not to be hosted with epoch {}", epoch.0)
+            }
+        }
+        let runtime = engine.ledger.runtime(session.runtime).await?.ok_or_else(|| anyhow!("no such runtime"))?;
+        let registration: Registration = serde_json::from_value(runtime.registration)
+            .with_context(|| format!("the registration of runtime {}", runtime.name))?;
+        let (journal, found) = engine.stores.journal_writer(id, epoch, engine.clock.now()).await?;
+        let redactor = Arc::new(bridge::redactor(&engine, session.project, &registration).await?);
+        let recorder = Recorder::new(journal.clone(), Arc::clone(&engine.clock));
+        let reader = journal.reader();
+        let desk = Admission::new(
+            Arc::clone(&engine),
+            id,
+            session.project,
+            journal,
+            found.next_operation,
+            Arc::clone(&redactor),
+        );
+        recorder
+            .event(EventType::WorkerStarted, json!({ "pid": std::process::id(), "version": env!("CARGO_PKG_VERSION") }))
+            .await?;
+        Ok(Self {
+            folder: home.session(id),
+            exe: std::env::current_exe().context("this program does not know where it is")?,
+            settings,
+            session,
+            epoch,
+            registration,
+            recorder,
+            reader,
+            desk: Arc::new(desk),
+            redactor,
+            bridge: None,
+            relay: None,
+            listed: watch::Sender::new(false),
+            container: Arc::default(),
+            runtime_session: found.runtime_session,
+            next_turn: AtomicI64::new(found.next_turn),
+            engine,
+            _lock: lock,
+        })
+    }
+
+    /// Works off the session's tasks; ends after a while without one.
+    async fn work(&mut self) -> Result<()> {
+        let mut live = None;
+        let mut pump = Pump::new(self.recorder.clone(), Arc::clone(&self.redactor), self.own_tools());
+        let mut idle = Duration::ZERO;
+        let result = loop {
+            match self.next_task().await? {
+                Some(task) => {
+                    idle = Duration::ZERO;
+                    if let Err(error) = self.run_task(task, &mut live, &mut pump).await {
+                        break Err(error);
+                    }
+                }
+                None if idle >= self.settings.session.idle() => break Ok(()),
+                None => {
+                    let pause = tokio::time::sleep(LOOK);
+                    match live.as_mut() {
+                        Some(live) => live::Live::during(live, &mut pump, pause).await,
+                        None => pause.await,
+                    }
+                    idle += LOOK;
+                }
+            }
+        };
+        if let Some(live) = live.take() {
+            let evidence = self.end_container(&live.container).await?;
+            self.recorder.container_empty(None, &evidence).await?;
+        }
+        result
+    }
+
+    async fn next_task(&self) -> Result<Option<Task>> {
+        let session = self.session.id;
+        let task = match self.engine.ledger.running(session).await? {
+            Some(task) => Some(task),
+            None => self.engine.ledger.next_accepted(session).await?,
+        };
+        Ok(task)
+    }
+
+    /// Gives the session back.
+    async fn end(&mut self) -> Result<()> {
+        if let Some(relay) = self.relay.take() {
+            relay.abort();
+        }
+        if let Some(bridge) = self.bridge.take() {
+            bridge.shutdown(Duration::from_secs(5)).await;
+        }
+        self.recorder.event(EventType::WorkerEnded, json!({ "pid": std::process::id() })).await?;
+        self.anchor().await?;
+        self.engine.release(self.session.id, self.epoch).await?;
+        Ok(())
+    }
+
+    /// Tells the ledger how far the journal is.
+    async fn anchor(&self) -> Result<()> {
+        if let Some(head) = self.reader.head().await? {
+            self.engine.ledger.anchor(self.session.id, head.seq, head.hash).await?;
+        }
+        Ok(())
+    }
+
+    fn own_tools(&self) -> OwnTools {
+        if self.registration.own_tools_are_free() { OwnTools::Free } else { OwnTools::Refused }
+    }
+
+    fn next_turn_number(&self) -> i64 {
+        self.next_turn.fetch_add(1, Ordering::Relaxed)
+    }
+}

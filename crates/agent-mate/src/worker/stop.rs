@@ -1,0 +1,144 @@
+//! Stopping: the wish in the ledger, and the ladder from a polite request to the end of the container.
+
+use super::{LOOK, Worker};
+use anyhow::Result;
+use mate_engine::{Engine, settings::StopSettings};
+use mate_model::{TaskId, task::TaskStateWord};
+use mate_runtime::{
+    acp::Agent,
+    container::{Container, SignalKind},
+};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    sync::watch,
+    task::JoinHandle,
+    time::Sleep,
+};
+
+/// What somebody wishes of a running task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Wish {
+    /// That it goes on.
+    None,
+    /// That it stops.
+    Stop,
+    /// That it is killed.
+    Kill,
+}
+
+/// Watches the ledger for wishes.
+pub(super) struct Wishes {
+    wish: watch::Receiver<Wish>,
+    looking: JoinHandle<()>,
+}
+
+impl Drop for Wishes {
+    fn drop(&mut self) {
+        self.looking.abort();
+    }
+}
+
+impl Wishes {
+    pub(super) fn watch(engine: &Arc<Engine>, task: TaskId) -> Self {
+        let (tell, wish) = watch::channel(Wish::None);
+        let engine = Arc::clone(engine);
+        let looking = tokio::spawn(async move {
+            loop {
+                match engine.ledger.admission(task).await {
+                    Ok(Some(row)) if row.state == TaskStateWord::StopRequested => {
+                        let wished = if row.stop_kill { Wish::Kill } else { Wish::Stop };
+                        tell.send_if_modified(|wish| std::mem::replace(wish, wished) != wished);
+                    }
+                    Ok(_) => {}
+                    Err(error) => tracing::warn!(%error, "the ledger could not be asked whether to stop"),
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        });
+        Self { wish, looking }
+    }
+
+    pub(super) fn now(&self) -> Wish {
+        *self.wish.borrow()
+    }
+
+    /// The next wish that differs from the last one seen.
+    pub(super) async fn changed(&mut self) -> Wish {
+        if self.wish.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        *self.wish.borrow_and_update()
+    }
+
+    /// Waits for any wish; it is not taken.
+    pub(super) async fn any(&mut self) -> Wish {
+        match self.wish.wait_for(|wish| *wish != Wish::None).await {
+            Ok(wish) => *wish,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+/// A step of the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rung {
+    Cancel,
+    CloseInput,
+    Term,
+    Kill,
+}
+
+/// The ladder: cancel, close the input, SIGTERM, SIGKILL of the container, each after its grace period.
+pub(super) struct Ladder {
+    next: Option<Rung>,
+    wait: std::pin::Pin<Box<Sleep>>,
+    grace: StopSettings,
+    process: u64,
+    container: Arc<Container>,
+    agent: Agent,
+}
+
+impl Worker {
+    pub(super) fn ladder(&self, process: u64, container: Arc<Container>, agent: Agent) -> Ladder {
+        let wait = Box::pin(tokio::time::sleep(Duration::ZERO));
+        Ladder { next: None, wait, grace: self.settings.stop.clone(), process, container, agent }
+    }
+}
+
+impl Ladder {
+    /// Somebody wishes it: the first step is taken at once.
+    pub(super) fn wish(&mut self, wish: Wish) {
+        let first = match wish {
+            Wish::None => return,
+            Wish::Stop => Rung::Cancel,
+            Wish::Kill => Rung::Kill,
+        };
+        self.next = Some(first);
+        self.wait = Box::pin(tokio::time::sleep(Duration::ZERO));
+    }
+
+    /// Takes the next step when its time has come, and says which it was. Never ends while there is none.
+    pub(super) async fn step(&mut self) -> Result<Value> {
+        let Some(rung) = self.next else { return std::future::pending().await };
+        self.wait.as_mut().await;
+        let (name, next, grace) = match rung {
+            Rung::Cancel => ("cancel", Some(Rung::CloseInput), self.grace.cancel_seconds),
+            Rung::CloseInput => ("close_input", Some(Rung::Term), self.grace.close_seconds),
+            Rung::Term => ("term", Some(Rung::Kill), self.grace.term_seconds),
+            Rung::Kill => ("kill", None, 0),
+        };
+        self.next = next;
+        self.wait = Box::pin(tokio::time::sleep(Duration::from_secs(grace)));
+        let refused = match rung {
+            Rung::Cancel => self.agent.cancel().err().map(|error| error.to_string()),
+            Rung::CloseInput => {
+                self.agent.close_input();
+                None
+            }
+            Rung::Term => self.container.signal(self.process, SignalKind::Term).await.err().map(|error| error.to_string()),
+            Rung::Kill => self.container.kill_all().await.err().map(|error| error.to_string()),
+        };
+        Ok(json!({ "step": name, "refused": refused }))
+    }
+}

@@ -1,0 +1,245 @@
+//! One task's turn, from the claim to its end.
+
+use super::{
+    LOOK, Worker,
+    activity::Pump,
+    live::Live,
+    stop::{Wish, Wishes},
+};
+use anyhow::{Result, anyhow, bail};
+use mate_engine::{EngineError, admit::CurrentTurn};
+use mate_model::{
+    Refusal, TurnId,
+    event::{Draft, EventType},
+    records::{Task, Turn},
+    task::TaskCommand,
+    turn::{PromptPermit, TurnCommand, TurnEnd, TurnState},
+    words::StopReason,
+};
+use mate_runtime::acp::{self, Lost};
+use mate_store::{Change, LedgerError};
+use serde_json::json;
+
+/// How often a claim is decided again because somebody moved the task at that moment.
+const TRIES: u32 = 20;
+
+impl Worker {
+    /// Carries a task from its claim to its end.
+    ///
+    /// # Errors
+    /// What the stores say. The task is classified by recovery then.
+    pub(super) async fn run_task(&mut self, task: Task, live: &mut Option<Live>, pump: &mut Pump) -> Result<()> {
+        let Some((task, turn)) = self.claim(task).await? else { return Ok(()) };
+        let current = CurrentTurn { task: task.id, turn: turn.id };
+        self.recorder.set_turn(Some(current));
+        self.desk.set_current(Some(current));
+        self.desk.refresh(task.id).await?;
+        let result = self.carry(&task, turn, live, pump).await;
+        self.desk.set_current(None);
+        self.recorder.set_turn(None);
+        pump.discard();
+        result
+    }
+
+    /// Claims the task for this epoch and opens its turn, or finds the turn that a dead worker had opened.
+    async fn claim(&self, mut task: Task) -> Result<Option<(Task, Turn)>> {
+        let fresh = TurnId::new(self.engine.entropy.uuid());
+        for _ in 0..TRIES {
+            let now = self.engine.clock.now();
+            let restarted = task.state.run().is_some();
+            let command = TaskCommand::Claim { turn: fresh, epoch: self.epoch };
+            let transition = match task.state.decide(command, now) {
+                Ok(transition) => transition,
+                // Claimed by this very worker: only its turn is missing.
+                Err(Refusal::Already { .. }) => break,
+                Err(Refusal::Final { .. } | Refusal::NotNow { .. }) => return Ok(None),
+                Err(refusal @ (Refusal::Stale { .. } | Refusal::NoEvidence)) => return Err(refusal.into()),
+            };
+            let kind = if restarted { EventType::TaskRestarted } else { EventType::TaskStarted };
+            let turn = transition.to().run().map(|run| run.turn);
+            let data = json!({ "epoch": self.epoch, "session": self.session.id });
+            let draft = Draft { kind, task: Some(task.id), turn, at: now, data };
+            match self.engine.ledger.apply_task(&task, &transition, draft, &[], None).await {
+                Ok(_) => {
+                    task.state = transition.into_to();
+                    break;
+                }
+                Err(LedgerError::Conflict(_)) => {
+                    let again = self.engine.ledger.task(task.id).await?;
+                    task = again.ok_or_else(|| anyhow!("the task is gone"))?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let run = task.state.run().ok_or_else(|| anyhow!("the task could not be claimed"))?.clone();
+        if let Some(turn) = self.reader.turn(run.turn).await? {
+            return Ok(Some((task, turn)));
+        }
+        let now = self.engine.clock.now();
+        let turn = Turn {
+            id: run.turn,
+            number: self.next_turn_number(),
+            task: task.id,
+            state: TurnState::Starting,
+            report: None,
+            own_activity: 0,
+            evidence: None,
+            created_at: now,
+        };
+        let data = json!({ "number": turn.number });
+        let event =
+            Draft { kind: EventType::TurnStarted, task: Some(task.id), turn: Some(turn.id), at: now, data };
+        self.recorder.write(vec![Change::OpenTurn(turn.clone()), Change::Event(event)]).await?;
+        Ok(Some((task, turn)))
+    }
+
+    async fn carry(&mut self, task: &Task, turn: Turn, live: &mut Option<Live>, pump: &mut Pump) -> Result<()> {
+        if !matches!(turn.state, TurnState::Starting) {
+            bail!("{} is {} already: a prompt is never sent again", turn.id, turn.state.word());
+        }
+        let mut wishes = Wishes::watch(&self.engine, task.id);
+        if live.as_ref().is_some_and(|live| live.agent.lost().is_some()) {
+            self.bury(live, None).await?;
+        }
+        if live.is_none() {
+            let started = tokio::select! {
+                started = self.start(pump) => started,
+                _ = wishes.any() => Err(anyhow!("a stop came first")),
+            };
+            match started {
+                Ok(started) => *live = Some(started),
+                Err(error) => {
+                    let stopped = wishes.now() != Wish::None;
+                    self.end_leftover(turn.id).await?;
+                    let detail = self.clean(&format!("{error:#}"));
+                    let end = if stopped { TurnEnd::StoppedFirst } else { TurnEnd::NotStarted { detail } };
+                    return self.finish(task, turn, end, live, pump, wishes.now()).await;
+                }
+            }
+        }
+        if wishes.now() != Wish::None {
+            self.bury(live, Some(turn.id)).await?;
+            return self.finish(task, turn, TurnEnd::StoppedFirst, live, pump, wishes.now()).await;
+        }
+        self.name_bridge_tools(pump).await;
+        pump.begin(turn.id);
+        let (turn, permit) = self.intend_prompt(task, turn).await?;
+        let end = self.prompt(task, permit, live, pump, &mut wishes).await?;
+        self.finish(task, turn, end, live, pump, wishes.now()).await
+    }
+
+    /// A stop while the runtime was being made ready leaves a container behind.
+    async fn end_leftover(&self, turn: TurnId) -> Result<()> {
+        let left = self.container.read().ok().and_then(|slot| slot.clone());
+        if let Some(container) = left {
+            let evidence = self.end_container(&container).await?;
+            self.recorder.container_empty(Some(turn), &evidence).await?;
+        }
+        Ok(())
+    }
+
+    /// The prompt's intent: durable before a byte of it is sent.
+    async fn intend_prompt(&self, task: &Task, turn: Turn) -> Result<(Turn, PromptPermit)> {
+        let transition = turn.state.decide(TurnCommand::Prompt, self.engine.clock.now())?;
+        let state = transition.to().clone();
+        let event = self.recorder.draft(EventType::TurnPrompted, json!({ "size": task.instructions.len() }));
+        let change = Change::MoveTurn { turn: turn.id, transition, report: None, evidence: None };
+        let written = self.recorder.write(vec![change, Change::Event(event)]).await?;
+        let permit = written.prompt.ok_or_else(|| anyhow!("the journal gave no permit for a committed prompt"))?;
+        Ok((Turn { state, ..turn }, permit))
+    }
+
+    /// Sends the prompt, once, and follows the turn to its end.
+    async fn prompt(
+        &self,
+        task: &Task,
+        _permit: PromptPermit,
+        live: &mut Option<Live>,
+        pump: &mut Pump,
+        wishes: &mut Wishes,
+    ) -> Result<TurnEnd> {
+        let Some(alive) = live.as_mut() else { bail!("no runtime to prompt") };
+        let agent = alive.agent.clone();
+        let prompt = agent.prompt(&task.instructions);
+        tokio::pin!(prompt);
+        let mut ladder = self.ladder(alive.process, std::sync::Arc::clone(&alive.container), agent.clone());
+        let mut tick = tokio::time::interval(LOOK);
+        let end = loop {
+            tokio::select! {
+                end = &mut prompt => break end?,
+                Some(event) = alive.events.recv() => {
+                    pump.take(event);
+                    while let Ok(event) = alive.events.try_recv() {
+                        pump.take(event);
+                        if pump.is_full() { break }
+                    }
+                    pump.flush().await?;
+                }
+                wish = wishes.changed() => ladder.wish(wish),
+                stepped = ladder.step() => self.recorder.event(EventType::StopStep, stepped?).await?,
+                _ = tick.tick() => self.look_at_grants(task).await,
+            }
+        };
+        while let Ok(event) = alive.events.try_recv() {
+            pump.take(event);
+        }
+        let end = self.turn_end(end, pump);
+        pump.finish().await?;
+        Ok(end)
+    }
+
+    /// Tells the runtime to list the tools again when grants changed. Calls are judged anew in any case.
+    async fn look_at_grants(&self, task: &Task) {
+        match self.desk.refresh(task.id).await {
+            Ok(true) => {
+                if let Some(bridge) = &self.bridge {
+                    bridge.refresh();
+                }
+            }
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, "the ledger could not be asked for changed grants"),
+        }
+    }
+
+    async fn name_bridge_tools(&self, pump: &mut Pump) {
+        if let Some(bridge) = &self.bridge {
+            let names = tokio::time::timeout(std::time::Duration::from_secs(2), bridge.tool_names()).await;
+            pump.bridge_tools = names.unwrap_or_default();
+        }
+    }
+
+    fn turn_end(&self, end: acp::TurnEnd, pump: &mut Pump) -> TurnEnd {
+        match end {
+            acp::TurnEnd::Stopped { reason, usage } => {
+                if let Some(usage) = &usage {
+                    pump.usage(usage);
+                }
+                let reason = match reason {
+                    acp::StopReason::EndTurn => StopReason::EndTurn,
+                    acp::StopReason::MaxTokens => StopReason::MaxTokens,
+                    acp::StopReason::MaxTurnRequests => StopReason::MaxTurnRequests,
+                    acp::StopReason::Refusal => StopReason::Refusal,
+                    acp::StopReason::Cancelled => StopReason::Cancelled,
+                    acp::StopReason::Other(word) => {
+                        let detail = format!("the runtime ended its turn for an unknown reason: {}", self.clean(&word));
+                        return TurnEnd::Errored { detail };
+                    }
+                };
+                TurnEnd::Answered { reason, empty: pump.empty }
+            }
+            acp::TurnEnd::Failed { code, message } => {
+                TurnEnd::Errored { detail: format!("{} ({code})", self.clean(&message)) }
+            }
+            acp::TurnEnd::Lost(lost) => TurnEnd::Lost { own_activity: pump.own_activity(), detail: self.lost(&lost) },
+        }
+    }
+
+    fn lost(&self, lost: &Lost) -> String {
+        self.clean(&lost.to_string())
+    }
+}
+
+/// Whether a write failed because another worker holds the session: then nothing more is written.
+pub(super) fn is_stale(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<EngineError>(), Some(EngineError::Refused { code: "stale", .. }))
+}
