@@ -1,0 +1,11 @@
+//! The HTTP interface over a real ledger and real journals, through the router and through real sockets.
+
+mod bad_input;
+mod events;
+mod house;
+mod idempotency;
+mod listening;
+mod nouns;
+mod reading;
+mod scope;
+mod tasks;
