@@ -51,6 +51,7 @@ async fn g12_what_a_journal_acknowledged_survives_kill_9() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a child process of the test above"]
+#[expect(clippy::print_stdout, reason = "its parent reads it")]
 async fn child_writes_until_killed() {
     let file = std::env::var_os(FILE).expect("only as a child of another test");
     let db = open_file(file.into()).await;

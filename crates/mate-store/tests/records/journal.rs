@@ -82,7 +82,7 @@ async fn a_turn_and_its_operations_read_back(world: World) {
     let times = (stored.admitted_at, stored.sent_at, stored.answered_at, stored.recorded_at);
     assert_eq!(times, (Some(at(30)), Some(at(31)), None, Some(at(40))));
     let unknown = Some(OperationStateWord::Unknown);
-    assert_eq!(reader.operations(None, unknown, 0, 9).await.unwrap().items, [stored.clone()]);
+    assert_eq!(reader.operations(None, unknown, 0, 9).await.unwrap().items, std::slice::from_ref(&stored));
     assert_eq!(reader.unknown_count(journal.turn.id).await.unwrap(), 1);
     let deny = OperationCommand::Deny { reason: DenyReason::LimitReached, detail: "5 calls".to_owned() };
     let (denied, transition) = journal.born(2, deny);

@@ -454,7 +454,7 @@ async fn an_approval_is_answered_once(world: World) {
     assert!(!world.ledger.add_approval(&approval).await.unwrap());
     assert_eq!(
         world.ledger.approvals(world.project, false, None, 9).await.unwrap().items,
-        [approval.clone()]
+        std::slice::from_ref(&approval)
     );
     let deny = ApprovalCommand::Deny { by: world.account, reason: "no".to_owned() };
     let allow = approval.state.decide(ApprovalCommand::Allow { by: world.account }, at(20)).unwrap();
