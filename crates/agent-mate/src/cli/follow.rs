@@ -98,7 +98,7 @@ impl Following<'_> {
                     .map_err(|error| Failure::internal(format!("an event is not JSON: {error}")))?;
                 moved |= text_at(&event, "type").starts_with("task.");
                 self.tell(&event)?;
-                let _ = &frame.id;
+                self.cursor = frame.id.or_else(|| self.cursor.take());
             }
             if moved && let Some(end) = self.look().await? {
                 return Ok(Some(end));

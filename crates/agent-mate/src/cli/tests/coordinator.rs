@@ -100,7 +100,9 @@ impl Fixture {
             entropy: Arc::new(SystemEntropy),
         };
         let Command::Client(command) = cli.command else { panic!("not a client's command") };
-        let done = run(*command, &context).await;
+        // A command that goes on for ever fails its test instead of stopping it.
+        let done = tokio::time::timeout(std::time::Duration::from_secs(30), run(*command, &context)).await;
+        let done = done.expect("ends within 30 s");
         let written = std::mem::take(&mut *self.written.0.lock().expect("lock"));
         (done, String::from_utf8(written).expect("text"))
     }
