@@ -74,7 +74,7 @@ pub(crate) async fn run(verb: GrantVerb, context: &Context) -> Result<Exit, Fail
         GrantVerb::List { project, page } => {
             let columns = [
                 column("ID", "id"),
-                column("PROJECT", "project_name"),
+                column("STATE", "state"),
                 column("CONNECTION", "connection_name"),
                 column("TOOLS", "tools"),
                 column("EFFECT", "effect"),
@@ -82,7 +82,7 @@ pub(crate) async fn run(verb: GrantVerb, context: &Context) -> Result<Exit, Fail
                 column("USED", "used_calls"),
                 column("OF", "max_calls"),
                 column("ENDS", "expires_at"),
-                column("REVOKED", "revoked_at"),
+                column("PROJECT", "project"),
             ];
             let query = page.query(&[("project", project.as_deref())]);
             let empty =

@@ -55,12 +55,12 @@ pub(crate) async fn run(verb: TokenVerb, context: &Context) -> Result<Exit, Fail
         TokenVerb::List { page } => {
             let columns = [
                 column("ID", "id"),
-                column("ACCOUNT", "account_name"),
-                column("PROJECT", "project_name"),
+                column("STATE", "state"),
+                column("PROJECT", "project"),
                 column("ROLE", "role"),
                 column("MADE", "created_at"),
                 column("ENDS", "expires_at"),
-                column("REVOKED", "revoked_at"),
+                column("ACCOUNT", "account"),
             ];
             screen.list(&client.get(&["tokens"], &page.query(&[])).await?, &columns, "No tokens.")?;
         }
