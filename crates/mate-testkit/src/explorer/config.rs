@@ -37,6 +37,8 @@ pub enum Flaw {
     StopFirstKeepsContainer,
     /// Recovery does not make sure that the container is empty.
     RecoverWithoutEmptying,
+    /// Recovery writes no evidence for a turn that it finds ended, and gives up when evidence is missing.
+    EndedTurnWithoutEvidence,
     /// Recovery sends a call again whose intent has no outcome.
     DispatchAgain,
     /// Recovery prompts again after a prompt's intent.
@@ -82,6 +84,7 @@ impl Flaw {
         Self::StopWithoutEvidence,
         Self::StopFirstKeepsContainer,
         Self::RecoverWithoutEmptying,
+        Self::EndedTurnWithoutEvidence,
         Self::DispatchAgain,
         Self::PromptAgain,
         Self::LostIsNotSent,
@@ -102,6 +105,7 @@ impl Flaw {
             Self::StopWithoutEvidence => "a stop is concluded without ending the container",
             Self::StopFirstKeepsContainer => "a stop before the prompt leaves a launched runtime alive",
             Self::RecoverWithoutEmptying => "recovery does not empty the container",
+            Self::EndedTurnWithoutEvidence => "recovery writes no evidence for a turn that it finds ended",
             Self::DispatchAgain => "recovery sends a call again",
             Self::PromptAgain => "recovery prompts again",
             Self::LostIsNotSent => "recovery says `not_sent` of a call with an intent",

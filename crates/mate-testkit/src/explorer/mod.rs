@@ -5,6 +5,9 @@
 //! `mate_model`'s `decide` and never invents a state. Between any two steps a process may be killed or frozen,
 //! and a frozen one may wake when another has taken its place.
 //!
+//! The coordinator here is careless: it looks at the lock, records an epoch and starts a worker without holding the
+//! lock in between. One that hands the lock over takes a subset of these steps.
+//!
 //! What it does not know: disks that lose what was synced, clocks, and frozen keepers.
 
 mod call;

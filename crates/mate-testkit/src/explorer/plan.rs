@@ -64,6 +64,9 @@ pub fn flawed(flaw: Flaw) -> (Config, &'static str) {
             (crash.with_tools([EFFECT, WITH_LEAVE]), "a call was sent without a leave that was used")
         }
         Flaw::KeeperWithoutDeadline => (freeze, "a prompt was sent without its intent"),
+        Flaw::EndedTurnWithoutEvidence => {
+            (crash, "a moment from which no step of the protocol leads to an end")
+        }
         Flaw::StaleWorkerStays => (freeze, "a moment from which no step of the protocol leads to an end"),
     }
 }

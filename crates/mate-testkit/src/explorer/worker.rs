@@ -175,7 +175,10 @@ impl Walk {
                 }
             }
             Some(TurnStateWord::Settling) => self.close(state, slot),
-            Some(TurnStateWord::Ended) => self.goes(*state, slot, "finds the turn ended", At::End),
+            Some(TurnStateWord::Ended) => {
+                let to = if self.config.has(Flaw::EndedTurnWithoutEvidence) { At::Read } else { At::End };
+                self.goes(*state, slot, "finds the turn ended", to);
+            }
             None | Some(TurnStateWord::Starting) => {
                 let to = match self.task(state) {
                     TaskStateWord::Accepted | TaskStateWord::Running | TaskStateWord::StopRequested => {
@@ -326,6 +329,7 @@ impl Walk {
                 next.workers[slot].to = to;
                 self.goes(next, slot, what, At::Conclude);
             }
+            Err(mate_model::Refusal::NoEvidence) if self.config.has(Flaw::EndedTurnWithoutEvidence) => {}
             Err(mate_model::Refusal::NoEvidence) => self.goes(*state, slot, what, At::End),
             Err(_) => self.goes(*state, slot, what, At::Quit),
         }
