@@ -413,7 +413,11 @@ impl Inner {
             }
             Err(error) => {
                 let code = i32::from(error.code);
-                Err(AcpError::Refused { method, code, message: parse::message(&error.message) })
+                Err(AcpError::Refused {
+                    method,
+                    code,
+                    message: parse::error_words(&error.message, error.data.as_ref()),
+                })
             }
         }
     }

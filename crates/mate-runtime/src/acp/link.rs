@@ -142,9 +142,11 @@ impl Reader {
         if text.trim().is_empty() {
             return Ok(());
         }
-        let Ok(head) = serde_json::from_str::<Head>(&text) else {
-            return self.garbage(&text).await;
-        };
+        let head = serde_json::from_str::<Head>(&text).ok().filter(|head| {
+            // The library would answer what is no message at all, and confuse the runtime with it.
+            text.trim_start().starts_with('{') && (head.method.is_some() || head.id.is_some())
+        });
+        let Some(head) = head else { return self.garbage(&text).await };
         match (head.method.as_deref(), head.id) {
             (Some("session/update"), None) => match serde_json::from_str::<Value>(&text) {
                 Ok(message) => {

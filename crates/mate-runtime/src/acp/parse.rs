@@ -117,6 +117,15 @@ pub(super) fn message(text: &str) -> String {
     cut(text, LONG)
 }
 
+/// An error's words with what it says beside them: the cause often stands in the data only.
+pub(super) fn error_words(text: &str, data: Option<&Value>) -> String {
+    match data {
+        None | Some(Value::Null) => message(text),
+        Some(Value::String(more)) => message(&format!("{text}: {more}")),
+        Some(more) => message(&format!("{text}: {more}")),
+    }
+}
+
 /// A short text.
 pub(super) fn short(value: &Value) -> Option<String> {
     value.as_str().map(|text| cut(text, SHORT))

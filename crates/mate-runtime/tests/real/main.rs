@@ -1,7 +1,7 @@
 //! Real processes in real containers. This binary is also the keeper, a worker and a runtime, so it
 //! has a harness of its own that speaks enough of the usual one for `cargo test` and nextest.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
 type Case = (&'static str, fn());
 
@@ -15,20 +15,36 @@ macro_rules! cases {
 pub(crate) use cases;
 
 mod containing;
+mod mcp_server;
 mod surroundings;
+mod talking;
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     match args.next().as_deref().and_then(|word| word.to_str()) {
         Some("keeper") => mate_runtime::container::keeper_main(args, &surroundings::SystemClock),
+        Some("scripted-runtime") => alone(mate_demo::scripted_runtime_main(args)),
+        Some("effect-server") => {
+            let words = args.map(|arg| arg.into_string().unwrap());
+            let options = mate_demo::EffectOptions::parse(words).unwrap();
+            alone(mate_demo::effect_server_main(options, Arc::new(surroundings::SystemClock)))
+        }
         Some("play-worker") => containing::play_worker(args),
         _ => harness(),
     }
 }
 
+fn alone(program: impl Future<Output = ExitCode>) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let code = runtime.block_on(program);
+    // A read of standard input that never ends must not hold the end up.
+    runtime.shutdown_background();
+    code
+}
+
 fn harness() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let cases = containing::CASES.iter();
+    let cases = containing::CASES.iter().chain(talking::CASES);
     if args.iter().any(|arg| arg == "--list") {
         if !args.iter().any(|arg| arg == "--ignored") {
             cases.for_each(|(name, _)| println!("{name}: test"));
