@@ -66,6 +66,7 @@ async fn g12_what_was_acknowledged_survives_kill_9() {
 
 #[tokio::test]
 #[ignore = "a child process of the test above"]
+#[expect(clippy::print_stdout, reason = "the parent reads what was acknowledged")]
 async fn child_writes_until_killed() {
     let word = std::env::var(WORD).unwrap();
     let db = open_file(&child_file()).await;
@@ -108,6 +109,9 @@ async fn child_opens_and_writes() {
 #[tokio::test]
 async fn a_file_is_private_with_all_that_belongs_to_it() {
     let folder = tempfile::tempdir().unwrap();
+    let fresh = folder.path().join("fresh.db");
+    open_file(&fresh).await.close().await;
+    assert_eq!(std::fs::metadata(&fresh).unwrap().permissions().mode() & 0o777, 0o600);
     let file = folder.path().join("store.db");
     std::fs::write(&file, b"").unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();

@@ -7,6 +7,8 @@ mod concurrent;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod cut;
+#[cfg(test)]
 mod disk;
 #[cfg(test)]
 mod durability;
