@@ -57,7 +57,7 @@ pub struct SessionSettings {
 
 impl Default for SessionSettings {
     fn default() -> Self {
-        Self { idle_seconds: 600, settle_seconds: 60, start_seconds: 120, list_seconds: 15, call_seconds: 600 }
+        Self { idle_seconds: 120, settle_seconds: 60, start_seconds: 120, list_seconds: 15, call_seconds: 600 }
     }
 }
 

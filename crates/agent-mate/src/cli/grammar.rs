@@ -79,9 +79,9 @@ pub(crate) struct ServeArgs {
 /// `demo`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DemoArgs {
-    /// Keep the throw-away home, to look around in it
+    /// Remove the throw-away home at the end, instead of leaving it to be looked at
     #[arg(long)]
-    pub(crate) keep: bool,
+    pub(crate) remove: bool,
 }
 
 /// Commands that speak to the coordinator.

@@ -26,7 +26,7 @@ mod token;
 pub(crate) use doctor::{Check, doctor};
 pub(crate) use exit::{Exit, Failure};
 pub(crate) use grammar::{
-    Cli, ClientCommand, Command, DemoArgs, Globals, HereCommand, HiddenCommand, InitArgs, ServeArgs,
+    Cli, ClientCommand, Command, DemoArgs, HereCommand, HiddenCommand, ServeArgs,
 };
 pub(crate) use show::{Screen, show_failure};
 

@@ -27,6 +27,20 @@ pub(super) enum OwnTools {
     Refused,
 }
 
+/// How long a text is gathered before it is written, in microseconds.
+const GATHER: i64 = 400_000;
+/// How much text is gathered before it is written, in bytes.
+const GATHER_BYTES: usize = 2048;
+
+/// A text that goes on: redacted as it comes, written in pieces.
+struct Speech {
+    role: Role,
+    stream: Stream,
+    text: String,
+    /// When its unwritten part began, on the clock that never goes back.
+    since: i64,
+}
+
 /// Takes the runtime's events.
 pub(super) struct Pump {
     recorder: Recorder,
@@ -36,7 +50,7 @@ pub(super) struct Pump {
     pub(super) bridge_tools: Vec<String>,
     turn: Option<TurnId>,
     waiting: Vec<Change>,
-    speaking: Option<(Role, Stream)>,
+    speaking: Option<Speech>,
     own: HashSet<String>,
     own_written: usize,
     /// Nothing was said, called or used in this turn so far.
@@ -106,6 +120,11 @@ impl Pump {
 
     /// Writes what waits; durable when this returns.
     pub(super) async fn flush(&mut self) -> Result<(), EngineError> {
+        let now = self.recorder.clock.monotonic();
+        let ripe = |speech: &Speech| now - speech.since >= GATHER || speech.text.len() >= GATHER_BYTES;
+        if self.speaking.as_ref().is_some_and(ripe) {
+            self.say();
+        }
         if self.own.len() != self.own_written
             && let Some(turn) = self.turn
         {
@@ -148,23 +167,40 @@ impl Pump {
         if message.role != Role::User && !message.text.trim().is_empty() {
             self.empty = false;
         }
-        if self.speaking.as_ref().is_some_and(|(role, _)| *role != message.role) {
+        if self.speaking.as_ref().is_some_and(|speech| speech.role != message.role) {
             self.end_speech();
         }
-        let redactor = &self.redactor;
-        let (role, stream) = self.speaking.get_or_insert_with(|| (message.role, redactor.stream()));
-        let (role, text) = (*role, stream.push(&message.text));
-        self.say(role, &text);
+        let (redactor, now) = (&self.redactor, self.recorder.clock.monotonic());
+        let speech = self.speaking.get_or_insert_with(|| Speech {
+            role: message.role,
+            stream: redactor.stream(),
+            text: String::new(),
+            since: now,
+        });
+        if speech.text.is_empty() {
+            speech.since = now;
+        }
+        let text = speech.stream.push(&message.text);
+        speech.text.push_str(&text);
     }
 
     fn end_speech(&mut self) {
-        if let Some((role, stream)) = self.speaking.take() {
-            let text = stream.finish();
-            self.say(role, &text);
+        if let Some(mut speech) = self.speaking.take() {
+            let rest = speech.stream.finish();
+            speech.text.push_str(&rest);
+            self.push_text(speech.role, &speech.text);
         }
     }
 
-    fn say(&mut self, role: Role, text: &str) {
+    /// Writes what was gathered of a text that goes on.
+    fn say(&mut self) {
+        if let Some(speech) = &mut self.speaking {
+            let (role, text) = (speech.role, std::mem::take(&mut speech.text));
+            self.push_text(role, &text);
+        }
+    }
+
+    fn push_text(&mut self, role: Role, text: &str) {
         if text.is_empty() {
             return;
         }

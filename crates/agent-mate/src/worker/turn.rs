@@ -177,7 +177,10 @@ impl Worker {
                 }
                 wish = wishes.changed() => ladder.wish(wish),
                 stepped = ladder.step() => self.recorder.event(EventType::StopStep, stepped?).await?,
-                _ = tick.tick() => self.look_at_grants(task).await,
+                _ = tick.tick() => {
+                    pump.flush().await?;
+                    self.look_at_grants(task).await;
+                }
             }
         };
         while let Ok(event) = alive.events.try_recv() {
