@@ -15,7 +15,13 @@ use crate::{
 use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::value::RawValue;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -37,7 +43,12 @@ pub(crate) struct HttpUpstream {
 /// What every request needs; cheap to share.
 #[derive(Clone)]
 pub(super) struct Wire {
-    client: reqwest::Client,
+    /// Keeps connections for the next request.
+    pooled: reqwest::Client,
+    /// A connection of its own for each request.
+    fresh: reqwest::Client,
+    /// Above zero while connections that are kept may be on their way out.
+    doubts: Arc<AtomicU32>,
     url: reqwest::Url,
     headers: HeaderMap,
     pub(super) limits: Limits,
@@ -80,19 +91,10 @@ impl HttpUpstream {
             value.set_sensitive(true);
             headers.append(name, value);
         }
-        let client = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .no_proxy()
-            .http1_only()
-            .referer(false)
-            .tcp_nodelay(true)
-            .connect_timeout(CONNECT)
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(limits.in_flight)
-            .build()
-            .map_err(|e| format!("no HTTP client could be made: {e}"))?;
-        let wire = Wire { client, url, headers, limits, inbound };
+        let pooled = client(limits.in_flight)?;
+        let fresh = client(0)?;
+        let doubts = Arc::default();
+        let wire = Wire { pooled, fresh, doubts, url, headers, limits, inbound };
         Ok(Self { wire, start, state: Mutex::default(), closed: CancellationToken::new() })
     }
 
@@ -131,8 +133,12 @@ impl HttpUpstream {
             Err(e) if e.is_connect() || e.is_builder() => {
                 outgoing.reply.end(End::NotSent(format!("the upstream cannot be reached: {}", plain(&e))));
             }
-            Err(e) => outgoing.reply.end(End::Unknown(format!("no answer came: {}", plain(&e)))),
+            Err(e) => {
+                self.wire.doubt();
+                outgoing.reply.end(End::Unknown(format!("no answer came: {}", plain(&e))));
+            }
             Ok(response) if response.status() != StatusCode::OK => {
+                self.wire.doubt();
                 let status = response.status().as_u16();
                 if status == 404 && session.id.is_some() {
                     session.over.cancel();
@@ -158,7 +164,39 @@ impl Drop for HttpUpstream {
     }
 }
 
+/// A client that never sends anything twice and follows nothing.
+fn client(idle: usize) -> Result<reqwest::Client, String> {
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .no_proxy()
+        .http1_only()
+        .referer(false)
+        .tcp_nodelay(true)
+        .connect_timeout(CONNECT)
+        .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(idle)
+        .build()
+        .map_err(|e| format!("no HTTP client could be made: {e}"))
+}
+
 impl Wire {
+    /// The client for the next request.
+    fn client(&self) -> &reqwest::Client {
+        if self.doubts.load(Ordering::Acquire) > 0 { &self.fresh } else { &self.pooled }
+    }
+
+    /// After trouble a server often closes what it kept open; a call that meets this would be unknown for nothing.
+    /// Until the kept connections have aged out, each request gets its own.
+    pub(super) fn doubt(&self) {
+        let doubts = Arc::clone(&self.doubts);
+        doubts.fetch_add(1, Ordering::AcqRel);
+        tokio::spawn(async move {
+            tokio::time::sleep(IDLE + Duration::from_secs(1)).await;
+            doubts.fetch_sub(1, Ordering::AcqRel);
+        });
+    }
+
     /// `initialize` and `notifications/initialized`.
     async fn greet(&self) -> Result<Arc<Session>, String> {
         let body = message::write_request(HANDSHAKE, "initialize", &Hello::ours());
@@ -206,7 +244,7 @@ impl Wire {
         let mut headers = self.headers(session);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        self.client.post(self.url.clone()).headers(headers).body(body).send().await
+        self.client().post(self.url.clone()).headers(headers).body(body).send().await
     }
 
     /// Opens a stream of server messages, after `last` if given.
@@ -220,7 +258,7 @@ impl Wire {
         if let Some(last) = last.and_then(|l| HeaderValue::from_str(l).ok()) {
             headers.insert(HeaderName::from_static("last-event-id"), last);
         }
-        self.client.get(self.url.clone()).headers(headers).send().await
+        self.client().get(self.url.clone()).headers(headers).send().await
     }
 }
 
@@ -265,7 +303,7 @@ impl Upstream for HttpUpstream {
         session.over.cancel();
         if session.id.is_some() {
             let headers = self.wire.headers(Some(&session));
-            let gone = self.wire.client.delete(self.wire.url.clone()).headers(headers).send();
+            let gone = self.wire.client().delete(self.wire.url.clone()).headers(headers).send();
             tokio::time::timeout(Duration::from_secs(2), gone).await.ok();
         }
     }

@@ -59,7 +59,10 @@ pub(super) async fn read(
     };
     reply.end(match end {
         Ok(answer) => End::Answer(answer),
-        Err(why) => End::Unknown(why),
+        Err(why) => {
+            wire.doubt();
+            End::Unknown(why)
+        }
     });
 }
 

@@ -169,11 +169,7 @@ pub(crate) async fn resuming_http(calls: Arc<std::sync::atomic::AtomicU64>) -> S
     };
     let get = move |headers: http::HeaderMap| async move {
         let Some(last) = headers.get("last-event-id").and_then(|v| v.to_str().ok()) else {
-            return (
-                http::StatusCode::METHOD_NOT_ALLOWED,
-                [("content-type", "text/plain")],
-                String::new(),
-            );
+            return (http::StatusCode::METHOD_NOT_ALLOWED, [("content-type", "text/plain")], String::new());
         };
         let result = json!({ "content": [{ "type": "text", "text": format!("resumed after {last}") }] });
         let answer = json!({ "jsonrpc": "2.0", "id": *id.lock().unwrap(), "result": result });
