@@ -12,6 +12,7 @@ mod connection;
 mod error;
 mod lines;
 mod link;
+mod options;
 mod parse;
 mod permission;
 mod session;
@@ -19,7 +20,8 @@ mod session;
 pub use activity::{
     Activity, Diagnostic, Event, Message, PlanEntry, Role, StopReason, ToolCall, TurnEnd, Usage,
 };
-pub use agent::{Agent, AgentInfo, AgentOptions};
+pub use agent::Agent;
 pub use error::{AcpError, Lost};
+pub use options::{AgentInfo, AgentOptions};
 pub use permission::{PermissionAnswer, PermissionOption, PermissionRequest};
 pub use session::{HttpEndpoint, McpEndpoints, SessionStart, StdioEndpoint, Via};

@@ -1,5 +1,12 @@
 //! Real processes in real containers. This binary is also the keeper, a worker and a runtime, so it
 //! has a harness of its own that speaks enough of the usual one for `cargo test` and nextest.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test is allowed to fail; this binary has no `#[test]` that would tell the linter"
+)]
 
 use std::{process::ExitCode, sync::Arc};
 
