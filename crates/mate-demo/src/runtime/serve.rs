@@ -22,6 +22,9 @@ use tokio::{
     sync::watch,
 };
 
+/// How long a server may take to list its tools.
+const LISTING: std::time::Duration = std::time::Duration::from_secs(20);
+
 /// What the runtime says that it can do.
 #[derive(Clone, Copy)]
 pub(super) struct Options {
@@ -108,7 +111,11 @@ impl Runtime {
         let mut servers = Vec::new();
         for server in params["mcpServers"].as_array().into_iter().flatten() {
             match Mcp::connect(server).await {
-                Ok(mcp) => servers.push(mcp),
+                Ok(mcp) => {
+                    // As runtimes do: they know their tools before the first prompt.
+                    let _ = tokio::time::timeout(LISTING, mcp.tools()).await;
+                    servers.push(mcp);
+                }
                 Err(why) => return Err((INTERNAL, why)),
             }
         }
