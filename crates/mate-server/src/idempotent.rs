@@ -63,23 +63,24 @@ where
         return Ok(act(state.engine.entropy.uuid()).await?.answer());
     };
     let ledger = &state.engine.ledger;
-    let claim = ledger.claim(&key, state.engine.clock.now()).await.map_err(EngineError::from)?;
-    match claim {
+    let now = state.engine.clock.now();
+    let claim = ledger.claim(&key, now).await.map_err(EngineError::from)?;
+    let fresh = claim == Claim::Fresh;
+    let claimed_at = match claim {
         Claim::Mismatch => return Err(EngineError::KeyReused.into()),
         Claim::Replay { status, body } => return replay(status, &body),
-        // In progress: at the same moment, or by a process that died. Either way `act` finds what was made.
-        Claim::Fresh | Claim::InProgress => {}
-    }
-    match act(id_for(&key)).await {
+        Claim::Fresh => now,
+        // At the same moment, or by a process that died. Either way `act` finds what was made.
+        Claim::InProgress { since } => since.unwrap_or(now),
+    };
+    match act(id_for(&key, claimed_at)).await {
         Ok(made) => {
             let kept = ledger.finish(&key, made.status.as_u16(), &made.body.to_string()).await;
             kept.map_err(EngineError::from)?;
             Ok(made.answer())
         }
         Err(error) => {
-            if claim == Claim::Fresh
-                && let Err(kept) = ledger.release(&key).await
-            {
+            if fresh && let Err(kept) = ledger.release(&key).await {
                 tracing::warn!(%kept, "an idempotency key could not be given back");
             }
             Err(error.into())

@@ -60,7 +60,7 @@ async fn first_answer(
         None => return Ok(None),
         Some(Claim::Mismatch) => return Err(EngineError::KeyReused.into()),
         Some(Claim::Replay { body, .. }) => body,
-        Some(Claim::Fresh | Claim::InProgress) => {
+        Some(Claim::Fresh | Claim::InProgress { .. }) => {
             return Err(EngineError::Internal("a submission's key is without its task".to_owned()).into());
         }
     };

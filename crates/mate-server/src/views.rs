@@ -1,10 +1,10 @@
 //! How things are shown: the field names of the contract, `id` and `state` first, times in RFC 3339.
 
 use crate::time::{rfc3339, rfc3339_opt};
-use mate_engine::admin::{NamedGrant, NamedMember};
+use mate_engine::admin::{NamedGrant, NamedMember, NamedSession};
 use mate_model::{
     Micros,
-    records::{Account, Connection, Project, Reach, Runtime, Session, Token},
+    records::{Account, Connection, Project, Reach, Runtime, Token},
     session::SessionState,
 };
 use serde::Serialize;
@@ -71,6 +71,7 @@ pub(crate) fn runtime(runtime: Runtime) -> Value {
         "name": runtime.name,
         "preset": part("preset"),
         "command": part("command"),
+        "own_tools": part("own_tools"),
         "created_at": rfc3339(runtime.created_at),
         "registration": runtime.registration,
     })
@@ -127,7 +128,8 @@ pub(crate) fn grant(named: NamedGrant, now: Micros) -> Value {
     })
 }
 
-pub(crate) fn session(session: Session) -> Value {
+pub(crate) fn session(named: NamedSession) -> Value {
+    let NamedSession { session, runtime_name } = named;
     let since = match session.state {
         SessionState::Idle { .. } => None,
         SessionState::Hosted { since, .. } => Some(since),
@@ -139,6 +141,7 @@ pub(crate) fn session(session: Session) -> Value {
         "since": rfc3339_opt(since),
         "project": session.project,
         "runtime": session.runtime,
+        "runtime_name": runtime_name,
         "workspace": session.workspace,
         "epoch": session.state.epoch(),
         "created_at": rfc3339(session.created_at),

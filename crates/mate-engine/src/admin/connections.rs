@@ -244,15 +244,20 @@ impl Engine {
         Ok(list.map(without_secrets))
     }
 
-    /// Removes a connection and its secrets: what was granted of it is refused from here on.
+    /// Removes a connection and its secrets: what was granted of it is refused from here on. Answers
+    /// what was removed.
     ///
     /// # Errors
     /// Not an administrator; [`EngineError::NotFound`]; the ledger's.
-    pub async fn remove_connection(&self, who: &Principal, name_or_id: &str) -> Result<(), EngineError> {
+    pub async fn remove_connection(
+        &self,
+        who: &Principal,
+        name_or_id: &str,
+    ) -> Result<Connection, EngineError> {
         self.demand_admin(who)?;
         let connection = self.connection(who, name_or_id).await?;
         self.ledger.remove_connection(connection.id, self.writing_time().await?).await?;
-        Ok(())
+        Ok(connection)
     }
 
     /// Administrators manage connections; owners choose among them for their grants.

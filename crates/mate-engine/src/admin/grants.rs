@@ -3,9 +3,9 @@
 use super::{Listing, Paging, check};
 use crate::{Engine, EngineError, Principal};
 use mate_model::{
-    GrantId,
+    GrantId, ProjectId,
     event::{Draft, EventType},
-    records::Grant,
+    records::{Grant, Project},
     words::{ApprovalMode, EffectClass, Role},
 };
 use mate_store::LedgerError;
@@ -97,23 +97,41 @@ impl Engine {
         }
     }
 
-    /// A project's grants, by age; `all` shows the revoked ones too.
+    /// A project's grants, by age, or those of all the caller's projects; `all` shows the revoked ones too.
     ///
     /// # Errors
     /// Not a viewer; the ledger's.
     pub async fn grants(
         &self,
         who: &Principal,
-        project: &str,
+        project: Option<&str>,
         all: bool,
         page: &Paging,
     ) -> Result<Listing<NamedGrant>, EngineError> {
-        let project = self.project(who, project, Role::Viewer).await?;
+        match project {
+            Some(project) => {
+                let project = self.project(who, project, Role::Viewer).await?;
+                self.grants_of(project.id, all, page).await
+            }
+            None => {
+                let fetch =
+                    |project: Project, page| async move { self.grants_of(project.id, all, &page).await };
+                self.across(who, page, fetch).await
+            }
+        }
+    }
+
+    async fn grants_of(
+        &self,
+        project: ProjectId,
+        all: bool,
+        page: &Paging,
+    ) -> Result<Listing<NamedGrant>, EngineError> {
         let after = page.position()?;
         let list = if all {
-            self.ledger.grants(project.id, after, page.limit).await?
+            self.ledger.grants(project, after, page.limit).await?
         } else {
-            self.ledger.live_grants(project.id, after, page.limit).await?
+            self.ledger.live_grants(project, after, page.limit).await?
         };
         let list: Listing<Grant> = list.into();
         let mut items = Vec::with_capacity(list.items.len());

@@ -5,7 +5,7 @@ use crate::{Engine, EngineError, Principal};
 use mate_model::{
     AccountId, ProjectId,
     event::{Draft, EventType},
-    records::Member,
+    records::{Account, Member},
     words::Role,
 };
 use mate_store::LedgerError;
@@ -47,16 +47,16 @@ impl Engine {
         Ok(NamedMember { member, name: account.name })
     }
 
-    /// Removes a member. No member: nothing changes.
+    /// Removes a member. Answers the account.
     ///
     /// # Errors
-    /// Not an owner; the last owner; the ledger's.
+    /// Not an owner; no such member; the last owner; the ledger's.
     pub async fn remove_member(
         &self,
         who: &Principal,
         project: &str,
         account: &str,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Account, EngineError> {
         let project = self.project(who, project, Role::Owner).await?;
         let account = self.find_account(account).await?.ok_or(EngineError::NotFound)?;
         self.leave_an_owner(project.id, account.id).await?;
@@ -64,7 +64,8 @@ impl Engine {
         let data = json!({ "by": who.account, "account": account.id });
         let draft = Draft { kind: EventType::MemberRemoved, task: None, turn: None, at, data };
         match self.ledger.remove_member(project.id, account.id, draft).await {
-            Ok(()) | Err(LedgerError::NotFound(_)) => Ok(()),
+            Ok(()) => Ok(account),
+            Err(LedgerError::NotFound(_)) => Err(EngineError::NotFound),
             Err(error) => Err(error.into()),
         }
     }

@@ -1,6 +1,7 @@
 //! Administration: who there is, what belongs together, what may be used. One noun per file.
 
 pub mod accounts;
+mod across;
 pub mod check;
 pub mod connections;
 pub mod grants;
@@ -17,6 +18,7 @@ pub use grants::{NamedGrant, NewGrant};
 pub use init::{Initialised, create_home};
 pub use members::NamedMember;
 pub use page::{Listing, Paging};
+pub use sessions::NamedSession;
 pub use tokens::{NewToken, Shown};
 
 use crate::{Engine, EngineError};

@@ -70,15 +70,15 @@ impl Engine {
         Ok(list.map(|runtime| shown(who, runtime)))
     }
 
-    /// Removes a runtime: no new session takes it.
+    /// Removes a runtime: no new session takes it. Answers what was removed.
     ///
     /// # Errors
     /// Not an administrator; [`EngineError::NotFound`]; the ledger's.
-    pub async fn remove_runtime(&self, who: &Principal, name_or_id: &str) -> Result<(), EngineError> {
+    pub async fn remove_runtime(&self, who: &Principal, name_or_id: &str) -> Result<Runtime, EngineError> {
         self.demand_admin(who)?;
         let runtime = self.runtime(who, name_or_id).await?;
         self.ledger.remove_runtime(runtime.id, self.writing_time().await?).await?;
-        Ok(())
+        Ok(runtime)
     }
 }
 

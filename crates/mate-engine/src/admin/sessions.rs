@@ -2,31 +2,72 @@
 
 use super::{Listing, Paging};
 use crate::{Engine, EngineError, Principal};
-use mate_model::{records::Session, words::Role};
+use mate_model::{
+    ProjectId,
+    records::{Project, Session},
+    words::Role,
+};
+
+/// A session, with the runtime's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedSession {
+    /// The session.
+    pub session: Session,
+    /// The runtime's name, also when it was removed.
+    pub runtime_name: String,
+}
 
 impl Engine {
-    /// A project's sessions, by age.
+    /// A project's sessions, newest first, or those of all the caller's projects.
     ///
     /// # Errors
     /// Not a viewer; the ledger's.
     pub async fn sessions(
         &self,
         who: &Principal,
-        project: &str,
+        project: Option<&str>,
         page: &Paging,
-    ) -> Result<Listing<Session>, EngineError> {
-        let project = self.project(who, project, Role::Viewer).await?;
-        Ok(self.ledger.sessions(project.id, page.position()?, page.limit).await?.into())
+    ) -> Result<Listing<NamedSession>, EngineError> {
+        match project {
+            Some(project) => {
+                let project = self.project(who, project, Role::Viewer).await?;
+                self.sessions_of(project.id, page).await
+            }
+            None => {
+                let fetch = |project: Project, page| async move { self.sessions_of(project.id, &page).await };
+                self.across(who, page, fetch).await
+            }
+        }
+    }
+
+    async fn sessions_of(
+        &self,
+        project: ProjectId,
+        page: &Paging,
+    ) -> Result<Listing<NamedSession>, EngineError> {
+        let list: Listing<Session> =
+            self.ledger.sessions(project, page.position()?, page.limit).await?.into();
+        let mut items = Vec::with_capacity(list.items.len());
+        for session in list.items {
+            items.push(self.named_session(session).await?);
+        }
+        Ok(Listing { items, unreadable: list.unreadable, next: list.next })
+    }
+
+    async fn named_session(&self, session: Session) -> Result<NamedSession, EngineError> {
+        let runtime = self.ledger.runtime(session.runtime).await?;
+        let runtime_name = runtime.map_or_else(|| session.runtime.to_string(), |known| known.name);
+        Ok(NamedSession { session, runtime_name })
     }
 
     /// A session of a project that the caller may see.
     ///
     /// # Errors
     /// [`EngineError::NotFound`].
-    pub async fn session(&self, who: &Principal, id: &str) -> Result<Session, EngineError> {
+    pub async fn session(&self, who: &Principal, id: &str) -> Result<NamedSession, EngineError> {
         let id = id.parse().map_err(|_| EngineError::NotFound)?;
         let session = self.ledger.session(id).await?.ok_or(EngineError::NotFound)?;
         self.demand(who, session.project, Role::Viewer).await?;
-        Ok(session)
+        self.named_session(session).await
     }
 }

@@ -3,7 +3,7 @@
 use crate::problem::Problem;
 use axum::extract::FromRequestParts;
 use http::{HeaderName, request::Parts};
-use mate_model::AccountId;
+use mate_model::{AccountId, Micros};
 use mate_store::IdempotencyKey;
 use uuid::Uuid;
 
@@ -33,8 +33,8 @@ impl Ask {
 }
 
 /// The id of what a keyed request makes: the same each time, so that a request that is repeated after a crash
-/// finds what the first one made.
-pub(crate) fn id_for(key: &IdempotencyKey) -> Uuid {
+/// finds what the first one made. As other ids, it sorts by the time of its making: when the key was claimed.
+pub(crate) fn id_for(key: &IdempotencyKey, claimed_at: Micros) -> Uuid {
     let mut hasher = blake3::Hasher::new_derive_key("agent-mate idempotent id 1");
     for part in
         [key.account.to_string().as_bytes(), key.route.as_bytes(), key.key.as_bytes(), &key.body_digest]
@@ -42,9 +42,10 @@ pub(crate) fn id_for(key: &IdempotencyKey) -> Uuid {
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
-    let mut bytes = [0; 16];
+    let mut bytes = [0; 10];
     hasher.finalize_xof().fill(&mut bytes);
-    uuid::Builder::from_custom_bytes(bytes).into_uuid()
+    let millis = u64::try_from(claimed_at.0 / 1_000).unwrap_or_default();
+    uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid()
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Ask {

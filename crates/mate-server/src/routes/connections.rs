@@ -10,7 +10,6 @@ use crate::{
     wire::{AddConnection, SecretText},
 };
 use axum::{Router, extract::State, routing::get};
-use http::StatusCode;
 use mate_engine::{EngineError, admin::NewConnection};
 use mate_guard::Secret;
 use mate_model::records::Reach;
@@ -58,9 +57,10 @@ async fn remove(
     State(state): State<ServerState>,
     caller: Caller,
     Segments(connection): Segments<String>,
-) -> Result<StatusCode, Problem> {
-    state.engine.remove_connection(&caller.who, &connection).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Answer, Problem> {
+    let mut gone = views::connection(state.engine.remove_connection(&caller.who, &connection).await?);
+    gone["state"] = "removed".into();
+    Ok(Answer::ok(gone))
 }
 
 fn new(wish: AddConnection) -> Result<NewConnection, EngineError> {

@@ -30,7 +30,7 @@ pub(super) fn routes() -> Router<ServerState> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Which {
-    project: String,
+    project: Option<String>,
     #[serde(default)]
     all: bool,
     cursor: Option<String>,
@@ -43,7 +43,7 @@ async fn list(
     Query(query): Query<Which>,
 ) -> Result<Answer, Problem> {
     let page = paging(LIST, query.cursor.as_deref(), query.limit)?;
-    let list = state.engine.grants(&caller.who, &query.project, query.all, &page).await?;
+    let list = state.engine.grants(&caller.who, query.project.as_deref(), query.all, &page).await?;
     let now = state.engine.clock.now();
     Ok(Answer::list(LIST, list, |grant| views::grant(grant, now)))
 }

@@ -14,7 +14,7 @@ use axum::{
     extract::State,
     routing::{delete, get},
 };
-use http::StatusCode;
+use serde_json::json;
 
 const LIST: &str = "members";
 
@@ -52,7 +52,7 @@ async fn remove(
     State(state): State<ServerState>,
     caller: Caller,
     Segments((project, account)): Segments<(String, String)>,
-) -> Result<StatusCode, Problem> {
-    state.engine.remove_member(&caller.who, &project, &account).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Answer, Problem> {
+    let account = state.engine.remove_member(&caller.who, &project, &account).await?;
+    Ok(Answer::ok(json!({ "id": account.id, "account_name": account.name, "state": "removed" })))
 }

@@ -10,7 +10,6 @@ use crate::{
     wire::AddRuntime,
 };
 use axum::{Router, extract::State, routing::get};
-use http::StatusCode;
 
 const LIST: &str = "runtimes";
 
@@ -55,7 +54,8 @@ async fn remove(
     State(state): State<ServerState>,
     caller: Caller,
     Segments(runtime): Segments<String>,
-) -> Result<StatusCode, Problem> {
-    state.engine.remove_runtime(&caller.who, &runtime).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Answer, Problem> {
+    let mut gone = views::runtime(state.engine.remove_runtime(&caller.who, &runtime).await?);
+    gone["state"] = "removed".into();
+    Ok(Answer::ok(gone))
 }

@@ -19,7 +19,7 @@ pub(super) fn routes() -> Router<ServerState> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Which {
-    project: String,
+    project: Option<String>,
     cursor: Option<String>,
     limit: Option<u32>,
 }
@@ -30,7 +30,7 @@ async fn list(
     Query(query): Query<Which>,
 ) -> Result<Answer, Problem> {
     let page = paging(LIST, query.cursor.as_deref(), query.limit)?;
-    let list = state.engine.sessions(&caller.who, &query.project, &page).await?;
+    let list = state.engine.sessions(&caller.who, query.project.as_deref(), &page).await?;
     Ok(Answer::list(LIST, list, views::session))
 }
 

@@ -61,22 +61,25 @@ async fn g12_a_refused_request_leaves_its_key_free() {
     house.post_keyed("k1", "/api/v1/grants", grant).await.expect(201);
 }
 
-/// A process that died between the claim and its answer.
+/// A process that died between what it did and its answer.
 #[tokio::test]
 async fn g12_a_request_that_was_cut_short_is_finished_by_its_repetition() {
     let house = House::new().await;
     house.furnish().await;
     let body = json!({ "project": "default", "connection": "files", "tools": ["*"] });
-    let first = house.post_keyed("k1", "/api/v1/grants", body.clone()).await.expect(201);
     let key = mate_store::IdempotencyKey {
         account: house.first.account.id,
-        route: "POST /api/v1/grants".to_owned(),
+        route: "POST /grants".to_owned(),
         key: "k1".to_owned(),
         body_digest: *blake3::hash(body.to_string().as_bytes()).as_bytes(),
     };
-    // As if the answer had not been kept.
-    house.engine.ledger.forget_keys(mate_model::Micros(i64::MAX)).await.expect("forgotten");
-    house.engine.ledger.claim(&key, house.engine.clock.now()).await.expect("claimed");
+    let ledger = &house.engine.ledger;
+    let claimed_at = house.engine.clock.now();
+    ledger.claim(&key, claimed_at).await.expect("claimed");
+    let first = house.post_keyed("k1", "/api/v1/grants", body.clone()).await.expect(201);
+    // As if the grant had been made and the answer had not been kept.
+    ledger.forget_keys(mate_model::Micros(i64::MAX)).await.expect("forgotten");
+    ledger.claim(&key, claimed_at).await.expect("claimed");
     let before = house.fingerprint().await;
     assert_eq!(house.post_keyed("k1", "/api/v1/grants", body).await.expect(201), first);
     assert_eq!(house.fingerprint().await, before, "no second grant");

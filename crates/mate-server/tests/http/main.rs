@@ -1,4 +1,5 @@
 //! The HTTP interface over a real ledger and real journals, through the router and through real sockets.
+#![expect(clippy::expect_used, reason = "a test says with it what it needs")]
 
 mod bad_input;
 mod events;

@@ -7,7 +7,7 @@ use mate_model::{AccountId, Micros};
 const ADD: &str =
     "INSERT INTO idempotency (account, route, request_key, body_digest, claimed_at, status, body)
     VALUES ($1, $2, $3, $4, $5, $6, $7)";
-const READ: &str = "SELECT request_key, body_digest, status, body FROM idempotency
+const READ: &str = "SELECT request_key, body_digest, claimed_at, status, body FROM idempotency
     WHERE account = $1 AND route = $2 AND request_key = $3";
 const FINISH: &str = "UPDATE idempotency SET status = $4, body = $5
     WHERE account = $1 AND route = $2 AND request_key = $3 AND status IS NULL";
@@ -56,7 +56,10 @@ pub enum Claim {
     /// The first request had another body.
     Mismatch,
     /// The first request is not answered yet, or its process died before it was.
-    InProgress,
+    InProgress {
+        /// When it was claimed; none when it was given back at that moment.
+        since: Option<Micros>,
+    },
 }
 
 pub(super) fn insert(record: &IdempotencyRecord) -> Statement {
@@ -104,7 +107,7 @@ impl Ledger {
             Ok(_) => Ok(Claim::Fresh),
             Err(error) if error.is_constraint(ConstraintKind::Unique) => {
                 // Released between the two: the caller's next try gets it.
-                Ok(self.replay(key).await?.unwrap_or(Claim::InProgress))
+                Ok(self.replay(key).await?.unwrap_or(Claim::InProgress { since: None }))
             }
             Err(error) if error.is_constraint(ConstraintKind::ForeignKey) => {
                 Err(LedgerError::NotFound("account"))
@@ -146,7 +149,7 @@ fn read(row: &Row, key: &IdempotencyKey) -> Result<Claim, StoreError> {
     }
     match (row.opt_int("status")?, row.opt_text("body")?) {
         (Some(_), Some(body)) => Ok(Claim::Replay { status: row.number("status")?, body: body.to_owned() }),
-        (None, None) => Ok(Claim::InProgress),
+        (None, None) => Ok(Claim::InProgress { since: Some(decode::micros(row, "claimed_at")?) }),
         (Some(_), None) | (None, Some(_)) => Err(row.corrupt("body", "status and body do not agree")),
     }
 }

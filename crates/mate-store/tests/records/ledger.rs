@@ -248,7 +248,7 @@ async fn g12_a_repeated_request_finds_the_first_answer(world: World) {
 async fn a_key_without_a_script_is_claimed_and_finished(world: World) {
     let ledger = &world.ledger;
     assert_eq!(ledger.claim(&key(&world, 1), at(1)).await.unwrap(), Claim::Fresh);
-    assert_eq!(ledger.claim(&key(&world, 1), at(2)).await.unwrap(), Claim::InProgress);
+    assert_eq!(ledger.claim(&key(&world, 1), at(2)).await.unwrap(), Claim::InProgress { since: Some(at(1)) });
     assert_eq!(ledger.claim(&key(&world, 3), at(2)).await.unwrap(), Claim::Mismatch);
     ledger.release(&key(&world, 1)).await.unwrap();
     assert_eq!(ledger.claim(&key(&world, 1), at(3)).await.unwrap(), Claim::Fresh);
