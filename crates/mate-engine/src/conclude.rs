@@ -8,7 +8,7 @@ use mate_model::{
     operation::OperationStateWord,
     records::{Task, Turn},
     task::{End, StopEvidence, TaskCommand, TaskState, TaskStateWord},
-    turn::{Facts, TurnState, conclusion},
+    turn::{Facts, TurnEnd, TurnState, conclusion},
     words::{FailReason, UnknownReason},
 };
 use mate_store::{JournalReader, LedgerError, StoreError};
@@ -36,12 +36,37 @@ impl Engine {
             let turn = reader.turn(run.turn).await?;
             let (end, uncertain, subjects) = self.end_of(reader, &task, turn.as_ref()).await?;
             match self.end_task(&task, epoch, end, uncertain, subjects).await {
+                // An answer may have come while this was written.
+                Ok(TaskStateWord::Unknown) => return self.settle(reader, task.id).await,
                 Ok(word) => return Ok(word),
                 Err(LedgerError::Conflict(_)) => last = Some("the task moved meanwhile"),
                 Err(error) => return Err(error.into()),
             }
         }
         Err(EngineError::Unavailable(format!("the task could not be ended: {}", last.unwrap_or_default())))
+    }
+
+    /// Takes a task out of `unknown` when nothing of it is uncertain any more; says how it stands.
+    ///
+    /// # Errors
+    /// The stores'.
+    pub async fn settle(&self, reader: &JournalReader, task: TaskId) -> Result<TaskStateWord, EngineError> {
+        let task = self.ledger.task(task).await?.ok_or(EngineError::NotFound)?;
+        if !matches!(task.state, TaskState::Unknown { reason: UnknownReason::Operations, .. })
+            || !unknown_operations(reader, task.id).await?.is_empty()
+            || lost_at_own_work(reader, task.id).await?
+        {
+            return Ok(task.state.word());
+        }
+        let transition = task.state.decide(TaskCommand::Settle, self.clock.now())?;
+        let word = transition.to().word();
+        let data = json!({ "reason": reason(transition.to()), "settled": true });
+        let draft =
+            Draft { kind: ended_event(word), task: Some(task.id), turn: None, at: transition.at(), data };
+        match self.ledger.apply_task(&task, &transition, draft, &[], None).await {
+            Ok(_) | Err(LedgerError::Conflict(_)) => Ok(word),
+            Err(error) => Err(error.into()),
+        }
     }
 
     async fn end_of(
@@ -111,6 +136,17 @@ impl Engine {
         self.ledger.apply_task(task, &transition, draft, &subjects, None).await?;
         Ok(word)
     }
+}
+
+/// Whether the runtime's own tools were at work when it was lost: that is an uncertainty of its own.
+async fn lost_at_own_work(reader: &JournalReader, task: TaskId) -> Result<bool, StoreError> {
+    let turns = reader.turns(Some(task), 0, PAGE).await?.items;
+    Ok(turns.iter().any(|turn| match &turn.state {
+        TurnState::Ended { end: TurnEnd::Lost { own_activity, .. }, .. } => *own_activity,
+        TurnState::Ended { .. } | TurnState::Starting | TurnState::Prompted { .. } | TurnState::Settling { .. } => {
+            false
+        }
+    }))
 }
 
 async fn unknown_operations(reader: &JournalReader, task: TaskId) -> Result<Vec<OperationId>, StoreError> {

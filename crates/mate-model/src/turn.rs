@@ -124,10 +124,14 @@ impl TurnState {
                 }
             },
             (Self::Prompted { .. }, TurnCommand::Finish { end, in_flight }) => match end {
-                TurnEnd::Answered { .. } | TurnEnd::Errored { .. } | TurnEnd::Lost { .. } if in_flight > 0 => {
+                TurnEnd::Answered { .. } | TurnEnd::Errored { .. } | TurnEnd::Lost { .. }
+                    if in_flight > 0 =>
+                {
                     Self::Settling { end, at: now }
                 }
-                TurnEnd::Answered { .. } | TurnEnd::Errored { .. } | TurnEnd::Lost { .. } => Self::Ended { end, at: now },
+                TurnEnd::Answered { .. } | TurnEnd::Errored { .. } | TurnEnd::Lost { .. } => {
+                    Self::Ended { end, at: now }
+                }
                 TurnEnd::NotStarted { .. } | TurnEnd::StoppedFirst => return Err(Refusal::NoEvidence),
             },
             (Self::Settling { end, .. }, TurnCommand::Close { in_flight: 0 }) => {
@@ -223,13 +227,20 @@ pub fn conclusion(facts: Facts<'_>) -> Result<(End, Option<UnknownReason>), Refu
             ),
             operations,
         ),
-        TurnEnd::Lost { .. } if facts.stop_requested => (stopped(facts.evidence)?, operations),
+        // A runtime may well answer a cancel with an error, or die of it.
+        TurnEnd::Lost { .. } | TurnEnd::Errored { .. } if facts.stop_requested => {
+            (stopped(facts.evidence)?, operations)
+        }
         TurnEnd::Lost { own_activity, detail } => {
             let own = own_activity.then_some(UnknownReason::OwnActivity);
             (failed(FailReason::RuntimeLost, detail), operations.or(own))
         }
         TurnEnd::Errored { detail } => (failed(FailReason::RuntimeError, detail), operations),
         TurnEnd::NotStarted { detail } => (failed(FailReason::StartFailed, detail), None),
-        TurnEnd::StoppedFirst => (End::Stopped { evidence: StopEvidence::NeverStarted }, None),
+        TurnEnd::StoppedFirst => {
+            // Without a container there was nothing to end.
+            let evidence = facts.evidence.unwrap_or(StopEvidence::NeverStarted);
+            (End::Stopped { evidence }, None)
+        }
     })
 }

@@ -1,6 +1,6 @@
 //! The end of a turn: what is in flight settles, the container is ended where that is needed, the task is concluded.
 
-use super::{Worker, activity::Pump, live::Live, stop::Wish, turn::is_stale};
+use super::{Worker, activity::Pump, live::Live, stop::Wish, turn::{is_stale, lacks_evidence}};
 use anyhow::{Result, anyhow};
 use mate_model::{
     TurnId,
@@ -46,7 +46,14 @@ impl Worker {
             self.bury(live, Some(turn.id)).await?;
         }
         self.end_settling(turn.id).await?;
-        self.conclude(task).await?;
+        if let Err(error) = self.conclude(task).await {
+            if !lacks_evidence(&error) {
+                return Err(error);
+            }
+            // A stop was asked for after the turn was over: the end of the container is what proves it.
+            self.bury(live, Some(turn.id)).await?;
+            self.conclude(task).await?;
+        }
         if self.bridge.is_none() {
             self.open_bridge().await?;
         }
@@ -118,7 +125,7 @@ impl Worker {
                 }
                 Err(error) => {
                     let error = anyhow::Error::from(error);
-                    if is_stale(&error) {
+                    if is_stale(&error) || lacks_evidence(&error) {
                         return Err(error);
                     }
                     tracing::warn!(error = %format!("{error:#}"), "the ledger cannot take the task's end; trying again");

@@ -244,5 +244,14 @@ impl Worker {
 
 /// Whether a write failed because another worker holds the session: then nothing more is written.
 pub(super) fn is_stale(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref::<EngineError>(), Some(EngineError::Refused { code: "stale", .. }))
+    refused_as(error, "stale")
+}
+
+/// Whether an end was refused because nothing proves it yet.
+pub(super) fn lacks_evidence(error: &anyhow::Error) -> bool {
+    refused_as(error, "no_evidence")
+}
+
+fn refused_as(error: &anyhow::Error, wanted: &str) -> bool {
+    matches!(error.downcast_ref::<EngineError>(), Some(EngineError::Refused { code, .. }) if *code == wanted)
 }

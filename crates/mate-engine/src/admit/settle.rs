@@ -45,7 +45,10 @@ impl Admission {
     pub async fn late(&self, operation: OperationId, ended: Ended) -> Result<OperationStateWord, EngineError> {
         let row = self.reader.operation(operation).await?.ok_or(EngineError::NotFound)?;
         let turn = super::CurrentTurn { task: row.task, turn: row.turn };
-        self.write_outcome(operation, &row.state, row.class, turn, ended).await
+        let word = self.write_outcome(operation, &row.state, row.class, turn, ended).await?;
+        // It may have been the last uncertainty of its task.
+        self.engine.settle(&self.reader, row.task).await?;
+        Ok(word)
     }
 
     async fn write_outcome(

@@ -15,6 +15,7 @@ use mate_model::{
     task::{End, StopEvidence, TaskStateWord},
     words::{FailReason, UnknownReason},
 };
+use mate_store::Change;
 use serde_json::json;
 use std::path::Path;
 
@@ -96,6 +97,12 @@ impl Engine {
                 let subjects = task.state.run().map(|run| run.turn.to_string()).into_iter().collect();
                 self.end_task(&task, epoch, end, Some(UnknownReason::JournalLost), subjects).await?;
             } else if self.is_over(&reader, &task).await? {
+                // The worker may have died between the turn's end and its evidence.
+                if let Some(turn) = task.state.run().map(|run| run.turn)
+                    && reader.turn(turn).await?.is_some_and(|turn| turn.evidence.is_none())
+                {
+                    journal.write(vec![Change::SetEvidence { turn, evidence: evidence.clone() }]).await?;
+                }
                 self.conclude(&reader, epoch, task.id).await?;
             }
         }
@@ -106,7 +113,7 @@ impl Engine {
             at: self.clock.now(),
             data: json!({ "operations": recovered.operations, "unknown": recovered.unknown, "proof": evidence }),
         };
-        journal.write(vec![mate_store::Change::Event(event)]).await?;
+        journal.write(vec![Change::Event(event)]).await?;
         self.release(session.id, epoch).await?;
         Ok(recovered)
     }
