@@ -10,7 +10,8 @@ use mate_engine::{Home, Settings, admin};
 use mate_guard::key_file;
 use serde_json::json;
 use std::{
-    env, io,
+    env,
+    io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
 use tokio::runtime::{Builder, Runtime};
@@ -50,7 +51,8 @@ pub(crate) fn home(given: Option<PathBuf>) -> Result<Home, String> {
 /// Logs go to standard error; `AGENT_MATE_LOG` chooses what.
 pub(crate) fn log_to_stderr(level: &str) {
     let filter = EnvFilter::try_from_env("AGENT_MATE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false).try_init();
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false);
+    let _ = logs.with_ansi(io::stderr().is_terminal()).try_init();
 }
 
 /// `agent-mate init`
