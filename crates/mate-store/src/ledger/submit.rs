@@ -104,7 +104,16 @@ impl Ledger {
             Refused::Missing => LedgerError::NotFound("session, account or token"),
             Refused::Other(error) => error,
         })?;
-        let task = self.task(new.id).await?.ok_or(LedgerError::NotFound("task"))?;
+        // It is there: what goes wrong from here on must not read as a refusal.
+        let task = self.task(new.id).await.map_err(|error| kept(&error))?;
+        let task = task.ok_or(LedgerError::NotFound("task"))?;
         Ok(Submitted { task, seq })
+    }
+}
+
+fn kept(error: &StoreError) -> StoreError {
+    StoreError::Unavailable {
+        why: format!("the task was kept, but not read back: {error}"),
+        maybe_committed: true,
     }
 }

@@ -15,6 +15,8 @@ mod ledger_log;
 #[cfg(test)]
 mod moves;
 #[cfg(test)]
+mod pairs;
+#[cfg(test)]
 mod strict;
 #[cfg(test)]
 mod support;

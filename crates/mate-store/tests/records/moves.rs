@@ -5,12 +5,12 @@ use mate_model::{
     Epoch, TurnId,
     event::EventType,
     moves,
-    operation::{OperationCommand, OperationStateWord},
+    operation::{OperationCommand, OperationStateWord, Outcome},
     task::{TaskCommand, TaskStateWord},
     turn::TurnStateWord,
     words::DenyReason,
 };
-use mate_store::{Change, ConstraintKind, Database, Statement, StoreError};
+use mate_store::{Change, ConstraintKind, Database, Statement, StoreError, journal::OperationFacts};
 use std::{collections::BTreeSet, sync::Arc};
 
 on_both!(
@@ -18,6 +18,7 @@ on_both!(
     no_raw_write_makes_an_illegal_move_of_a_task,
     no_raw_write_makes_an_illegal_move_in_a_journal,
     columns_belong_to_their_states,
+    what_is_final_stays_even_when_all_columns_are_made_to_fit,
     a_journal_has_one_active_turn,
 );
 
@@ -153,4 +154,28 @@ async fn a_journal_has_one_active_turn(world: World) {
         .unwrap_err();
     assert!(error.is_constraint(ConstraintKind::Unique), "{error}");
     assert_eq!(task.state.run().map(|run| run.epoch), Some(Epoch(1)));
+}
+
+/// The table of moves and the checks would take these rows: only where the move starts gives them away.
+async fn what_is_final_stays_even_when_all_columns_are_made_to_fit(world: World) {
+    let session = world.add_session().await;
+    let task = world.submit(session.id).await;
+    let reject = TaskCommand::Reject { by: world.account, reason: "no".to_owned() };
+    let task = world.command(&task, reject).await;
+    let sql = "UPDATE tasks SET state = 'accepted', approved_by = proposer, approved_at = 1, ended_at = NULL,
+        rejected_by = NULL, reject_reason = NULL WHERE id = $1 AND state <> $2";
+    refused(&world.db, sql, &task.id.to_string(), "none").await;
+    assert_eq!(world.ledger.task(task.id).await.unwrap(), Some(task));
+    let journal = world.journal().await;
+    let (operation, transition) = journal.born(1, OperationCommand::Admit);
+    let (id, settle) = (operation.id, OperationCommand::Settle(Outcome::Result { is_error: false }));
+    let settled = operation.state.decide(operation.class, settle, at(30)).unwrap();
+    let change = Change::MoveOperation { id, transition: settled.clone(), facts: OperationFacts::default() };
+    let born = Change::AddOperation { operation: Box::new(operation), transition };
+    journal.writer.write(vec![born, change]).await.unwrap();
+    let sql = "UPDATE operations SET state = 'unknown', evidence = NULL, detail = 'perhaps'
+        WHERE session = $1 AND state <> $2";
+    refused(&journal.db, sql, &journal.session.to_string(), "none").await;
+    let stored = journal.writer.reader().operation(id).await.unwrap().unwrap();
+    assert_eq!(stored.state, *settled.to());
 }
