@@ -22,12 +22,12 @@ pub mod value;
 pub use bell::Doorbell;
 pub use error::{ConstraintKind, StoreError};
 pub use journal::{
-    BULK, Change, JOURNAL_SCHEMA, JournalError, JournalHead, JournalReader, JournalWriter, OperationFacts, Takeover,
-    Written,
+    BULK, Change, JOURNAL_SCHEMA, JournalError, JournalHead, JournalReader, JournalWriter, OperationFacts,
+    Takeover, Written,
 };
 pub use ledger::{
-    AdmissionRow, Authority, Claim, IdempotencyKey, IdempotencyRecord, LEDGER_SCHEMA, Ledger, LedgerError, NewTask,
-    Submitted, TaskAuthority,
+    AdmissionRow, Authority, Claim, IdempotencyKey, IdempotencyRecord, LEDGER_SCHEMA, Ledger, LedgerError,
+    NewTask, Submitted, TaskAuthority,
 };
 pub use migration::{Migration, Schema, SchemaState};
 pub use page::Page;
