@@ -137,6 +137,11 @@ async fn look_after(
 ) -> Result<Round, EngineError> {
     let folder = engine.home.session(session.id);
     let broken = |error: std::io::Error| EngineError::Unavailable(format!("{}: {error}", folder.lock().display()));
+    if !folder.path().exists() {
+        // A worker of the lost folder, if one lives, has an older epoch: it can admit and conclude nothing.
+        tracing::error!(session = %session.id, "the session's folder is gone; what it held is lost");
+        engine.home.create_session(session.id).map_err(broken)?;
+    }
     let Some(lock) = SessionLock::try_take(&folder).map_err(broken)? else { return Ok(Round::default()) };
     let mut round = Round::default();
     // Read again under the lock: the worker may have given the session back a moment ago.

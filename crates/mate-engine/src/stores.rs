@@ -3,7 +3,7 @@
 use crate::{EngineError, Home};
 use mate_model::{Epoch, Micros, SessionId};
 use mate_store::{
-    Database, JOURNAL_SCHEMA, JournalReader, JournalWriter, SqliteDatabase, SqliteOptions, Takeover,
+    Database, JOURNAL_SCHEMA, JournalHead, JournalReader, JournalWriter, SqliteDatabase, SqliteOptions, Takeover,
 };
 use std::{
     collections::VecDeque,
@@ -70,6 +70,18 @@ impl Stores {
         Ok(JournalWriter::take_over(database, session, epoch, now).await?)
     }
 
+    /// How a journal stands; none when it is missing, or was never begun.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn journal_head(&self, session: SessionId) -> Result<Option<JournalHead>, EngineError> {
+        if self.shared.is_none() && !self.home.session(session).journal().exists() {
+            self.forget(session);
+            return Ok(None);
+        }
+        Ok(self.journal_reader(session).await?.head().await?)
+    }
+
     /// A journal, to be read beside its writer.
     ///
     /// # Errors
@@ -90,6 +102,10 @@ impl Stores {
             readers.pop_front();
         }
         Ok(reader)
+    }
+
+    fn forget(&self, session: SessionId) {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner).retain(|(open, _)| *open != session);
     }
 
     fn take_open(&self, session: SessionId) -> Option<JournalReader> {

@@ -42,7 +42,8 @@ impl WorkerGate {
     }
 
     fn clean(&self, text: &str) -> String {
-        self.redactor.redact(text).chars().take(MAX_DETAIL).collect()
+        let text = self.redactor.redact(text);
+        text.chars().take(MAX_DETAIL).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
     }
 
     fn ended(&self, settled: &Settled) -> Ended {

@@ -135,7 +135,11 @@ impl Worker {
             }),
         );
         self.recorder
-            .write(vec![Change::RuntimeSession { id: Some(opened.id.clone()) }, Change::Event(ready)])
+            .write(vec![
+                // One that cannot be written down cannot be loaded again either.
+                Change::RuntimeSession { id: Some(opened.id.clone()).filter(|id| !id.contains('\0')) },
+                Change::Event(ready),
+            ])
             .await?;
         self.runtime_session = Some(opened.id);
         pump.discard();
@@ -162,6 +166,7 @@ impl Worker {
     }
 
     pub(super) fn clean(&self, text: &str) -> String {
-        self.redactor.redact(text).chars().take(500).collect()
+        let text = self.redactor.redact(text);
+        text.chars().take(500).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
     }
 }

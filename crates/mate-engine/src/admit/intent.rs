@@ -227,7 +227,7 @@ impl Admission {
         imprint: Imprint,
         trace: String,
     ) -> Operation {
-        let cut = |text: &str| self.redactor.redact(text).chars().take(200).collect::<String>();
+        let cut = |text: &str| self.clean(text);
         Operation {
             id: self.next_id(),
             task: turn.task,
@@ -252,6 +252,11 @@ impl Admission {
             result_size: None,
             result_type: None,
         }
+    }
+
+    /// A text of the runtime's, fit for a column: redacted, bounded, without NUL.
+    fn clean(&self, text: &str) -> String {
+        self.redactor.redact(text).chars().take(200).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
     }
 
     fn event(&self, kind: EventType, operation: &Operation, at: Micros, more: serde_json::Value) -> Draft {

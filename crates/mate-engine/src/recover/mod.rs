@@ -78,7 +78,7 @@ impl Engine {
             .end(folder.path())
             .await
             .map_err(|why| EngineError::Unavailable(format!("{} may still have processes: {why}", session.id)))?;
-        let before = self.stores.journal_reader(session.id).await?.head().await?;
+        let before = self.stores.journal_head(session.id).await?;
         let epoch = self.host(session.id, held).await?;
         let (journal, _) = self.stores.journal_writer(session.id, epoch, self.clock.now()).await?;
         let reader = journal.reader();
