@@ -62,13 +62,21 @@ pub fn prove_empty(folder: &Path) -> Result<Evidence, Living> {
         Proof::Witnessed(exit)
     } else if boot_id()? != container.init.boot_id {
         Proof::EarlierBoot
-    } else if container.init.is_alive()? {
+    } else if init_lives(&container)? {
         let processes = count_namespace(container.namespace)?;
         return Err(Living::Running { init: container.init, processes });
     } else {
         Proof::InitGone
     };
     Ok(Evidence { container: Some(container), proof })
+}
+
+/// Start times count in steps of 10 ms, so the namespace must agree, too. One that may not be looked at
+/// is taken for the container's.
+fn init_lives(container: &ContainerRecord) -> io::Result<bool> {
+    let elsewhere =
+        namespace_of(&container.init.pid.to_string()).is_ok_and(|inode| inode != container.namespace);
+    Ok(!elsewhere && container.init.is_alive()?)
 }
 
 /// Why a container could not be ended.

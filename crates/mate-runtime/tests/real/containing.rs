@@ -2,8 +2,8 @@
 
 use crate::surroundings::{block_on, container, launch, marked, shell, until};
 use mate_runtime::container::{
-    Container, ContainerRecord, EXIT_FILE, Exit, ExitRecord, Launch, Living, Proof, SignalKind, SpawnError,
-    end_container, prove_empty,
+    Container, ContainerRecord, EXIT_FILE, Exit, ExitRecord, Identity, Launch, Living, Proof, SignalKind,
+    SpawnError, end_container, prove_empty,
 };
 use std::{
     ffi::OsString,
@@ -239,6 +239,8 @@ async fn f125_a_foreign_process_with_the_recorded_number_is_left_alone() {
     let mut innocent = Command::new("sleep").arg("600").spawn().unwrap();
     let mut record = ContainerRecord::read(home.path()).unwrap().unwrap();
     record.init.pid = i32::try_from(innocent.id()).unwrap();
+    // The worst case: a foreign process that even started in the same tick.
+    record.init.start_time = Identity::of(record.init.pid).unwrap().start_time;
     record.write(home.path()).unwrap();
     let evidence = end_container(home.path(), Duration::from_secs(5)).unwrap();
     assert_eq!(evidence.proof, Proof::InitGone);
