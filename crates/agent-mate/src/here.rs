@@ -22,7 +22,10 @@ use tracing_subscriber::EnvFilter;
 pub(crate) fn runtime(command: &Command) -> io::Result<Runtime> {
     let many = matches!(
         command,
-        Command::Here(HereCommand::Serve(_)) | Command::Hidden(HiddenCommand::SessionWorker { .. })
+        Command::Here(HereCommand::Serve(_))
+            | Command::Hidden(
+                HiddenCommand::SessionWorker { .. } | HiddenCommand::BenchBridge(_) | HiddenCommand::BenchStore(_)
+            )
     );
     if many {
         Builder::new_multi_thread().worker_threads(2).enable_all().build()

@@ -1,6 +1,7 @@
 //! `agent-mate`: coordinates approved project work through agent runtimes that exist already.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod cli;
 mod demo;
 mod here;
@@ -92,6 +93,9 @@ async fn hidden(command: HiddenCommand, context: &Context) -> ExitCode {
             eprintln!("agent-mate keeper: started by session workers alone");
             ExitCode::from(2)
         }
+        HiddenCommand::BenchBridge(arguments) => measured(bench::bridge(context.home.clone(), arguments).await),
+        HiddenCommand::BenchStore(arguments) => measured(bench::store(arguments).await),
+        HiddenCommand::BenchRuntime { door } => measured(bench::runtime(&door).await),
         HiddenCommand::ScriptedRuntime { arguments } => mate_demo::scripted_runtime_main(arguments).await,
         HiddenCommand::EffectServer { arguments } => {
             let arguments = arguments.into_iter().map(|argument| argument.to_string_lossy().into_owned());
@@ -102,6 +106,16 @@ async fn hidden(command: HiddenCommand, context: &Context) -> ExitCode {
                     ExitCode::from(2)
                 }
             }
+        }
+    }
+}
+
+fn measured(done: anyhow::Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("agent-mate: {error:#}");
+            ExitCode::from(1)
         }
     }
 }

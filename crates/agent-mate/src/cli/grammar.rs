@@ -4,6 +4,7 @@ use super::{
     account::AccountVerb, connection::ConnectionVerb, grant::GrantVerb, input, operation::OperationVerb,
     project::ProjectVerb, runtime::RuntimeVerb, session::SessionVerb, task::TaskVerb, token::TokenVerb,
 };
+use crate::bench;
 use clap::{Args, Parser, Subcommand};
 use std::{ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -156,6 +157,18 @@ pub(crate) enum HiddenCommand {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Real sessions in front of an upstream, for benchmarks
+    #[command(hide = true)]
+    BenchBridge(bench::BridgeArgs),
+    /// Measure the stores and what stands on them
+    #[command(hide = true)]
+    BenchStore(bench::StoreArgs),
+    /// The runtime of those sessions
+    #[command(hide = true)]
+    BenchRuntime {
+        /// The benchmark's socket
+        door: PathBuf,
+    },
 }
 
 #[cfg(test)]
@@ -205,7 +218,7 @@ mod tests {
     #[test]
     fn hidden_commands_are_not_shown() {
         let help = Cli::command().render_long_help().to_string();
-        for hidden in ["session-worker", "keeper", "scripted-runtime", "effect-server"] {
+        for hidden in ["session-worker", "keeper", "scripted-runtime", "effect-server", "bench-"] {
             assert!(!help.contains(hidden), "{hidden}");
         }
     }
