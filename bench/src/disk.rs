@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::ensure;
+use anyhow::{anyhow, ensure};
 use rusqlite::{Connection, params};
 
 use crate::figures::Figures;
@@ -27,6 +27,8 @@ pub(crate) struct Disk {
     pub(crate) overwrite: Figures,
     /// Operations of two commits each, one writer, WAL, `synchronous=FULL`.
     pub(crate) sqlite: Figures,
+    /// The same by 16 writers at once, each with a file of its own: operations per second of them all.
+    pub(crate) sqlite_16: f64,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
@@ -47,6 +49,7 @@ pub(crate) fn print(disk: &Disk) {
         sqlite.p50_ms,
         sqlite.p99_ms
     );
+    println!("the same by 16 writers at once, a file each   {:.0} op/s", disk.sqlite_16);
 }
 
 pub(crate) fn measure(dir: &Path) -> anyhow::Result<Disk> {
@@ -54,7 +57,8 @@ pub(crate) fn measure(dir: &Path) -> anyhow::Result<Disk> {
     Ok(Disk {
         append: append(dir.path(), 500)?,
         overwrite: overwrite(dir.path(), 500)?,
-        sqlite: two_commits(dir.path(), 2000)?,
+        sqlite: two_commits(&dir.path().join("one.sqlite"), 2000)?,
+        sqlite_16: at_once(dir.path(), 16, 500)?,
     })
 }
 
@@ -82,8 +86,8 @@ fn overwrite(dir: &Path, times: usize) -> anyhow::Result<Figures> {
 }
 
 /// An operation is an insert that commits (the intent) and an update that commits (the outcome).
-fn two_commits(dir: &Path, times: usize) -> anyhow::Result<Figures> {
-    let db = Connection::open(dir.join("two-commits.sqlite"))?;
+fn two_commits(file: &Path, times: usize) -> anyhow::Result<Figures> {
+    let db = Connection::open(file)?;
     let mode: String = db.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
     ensure!(mode == "wal", "WAL is not to be had here: {mode}");
     db.execute_batch(
@@ -99,6 +103,20 @@ fn two_commits(dir: &Path, times: usize) -> anyhow::Result<Figures> {
         ensure!(outcome.execute(params![id as i64])? == 1, "the row is gone");
         Ok(())
     })
+}
+
+fn at_once(dir: &Path, writers: usize, times: usize) -> anyhow::Result<f64> {
+    let began = Instant::now();
+    let files = (0..writers).map(|writer| dir.join(format!("writer-{writer}.sqlite")));
+    let threads: Vec<_> = files
+        .map(|file| std::thread::spawn(move || two_commits(&file, times).map(|figures| figures.ok)))
+        .collect();
+    let mut done = 0;
+    for thread in threads {
+        done += thread.join().map_err(|_| anyhow!("a writer panicked"))??;
+    }
+    // The calls before the clock of each writer count as well: they were made in the same time.
+    Ok((done + done / 10) as f64 / began.elapsed().as_secs_f64())
 }
 
 fn timed(times: usize, mut act: impl FnMut(usize) -> anyhow::Result<()>) -> anyhow::Result<Figures> {

@@ -42,6 +42,13 @@ pub(crate) struct Work {
     pub(crate) warmup: u64,
 }
 
+impl Work {
+    /// Short texts, given back.
+    pub(crate) fn echo(calls: u64, warmup: u64) -> Self {
+        Self { tool: "echo".to_owned(), arguments: r#"{"text":"hello"}"#.to_owned(), calls, warmup }
+    }
+}
+
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let bearer = args.bearer_env.map(std::env::var).transpose()?;
     let target = Target { url: args.url, bearer };

@@ -12,7 +12,9 @@ mod load;
 mod memory;
 mod minproxy;
 mod peer;
+mod report;
 mod rpc;
+mod table;
 
 use clap::{Parser, Subcommand};
 
@@ -27,6 +29,8 @@ struct Cli {
 enum Command {
     /// The same calls made directly, through a bare proxy and through Agent Mate, side by side.
     Compare(compare::Args),
+    /// Everything, as a table in Markdown.
+    Report(report::Args),
     /// What the disk does: fdatasync, and SQLite with two durable commits an operation.
     Disk(disk::Args),
     /// How much memory processes hold.
@@ -43,6 +47,7 @@ enum Command {
 async fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Compare(args) => compare::run(args).await,
+        Command::Report(args) => report::run(args).await,
         Command::Disk(args) => disk::run(&args),
         Command::Memory(args) => memory::run(&args),
         Command::Load(args) => load::run(args).await,
