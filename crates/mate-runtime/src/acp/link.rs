@@ -43,6 +43,8 @@ pub(super) struct Link {
     pub(super) exited: watch::Receiver<Option<Exit>>,
     pub(super) close_input: Notify,
     pub(super) requests: Semaphore,
+    /// True when there is nothing more to read from its standard error.
+    complained: watch::Sender<bool>,
     complaints: Mutex<VecDeque<String>>,
 }
 
@@ -53,6 +55,7 @@ impl Link {
             exited,
             close_input: Notify::new(),
             requests: Semaphore::new(UNANSWERED),
+            complained: watch::Sender::new(false),
             complaints: Mutex::default(),
         }
     }
@@ -85,6 +88,9 @@ impl Link {
     async fn end_of_output(&self) -> Lost {
         let mut exited = self.exited.clone();
         let exit = timeout(AFTERLIFE, wait_for_exit(&mut exited)).await;
+        // Its last words say why; they may still be in the pipe.
+        let mut complained = self.complained.subscribe();
+        let _ = timeout(AFTERLIFE, complained.wait_for(|ended| *ended)).await;
         let stderr: Vec<String> = self.stderr().into_iter().rev().take(5).rev().collect();
         match exit {
             Ok(exit) => Lost::Exited { exit, stderr },
@@ -219,6 +225,7 @@ pub(super) async fn listen(link: Arc<Link>, stderr: pipe::Receiver, on_line: Opt
             on_line(&line);
         }
     }
+    link.complained.send_replace(true);
     // A full pipe would stop the runtime, so the rest is read and thrown away.
     lines.discard().await;
 }
