@@ -37,7 +37,10 @@ fn main() -> ExitCode {
             return ExitCode::from(1);
         }
     };
-    runtime.block_on(Box::pin(dispatch(cli)))
+    let code = runtime.block_on(Box::pin(dispatch(cli)));
+    // A read of standard input cannot be taken back, and must not hold the program.
+    runtime.shutdown_background();
+    code
 }
 
 async fn dispatch(cli: Cli) -> ExitCode {

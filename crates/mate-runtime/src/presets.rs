@@ -15,6 +15,7 @@ pub struct Preset {
     pass_env: &'static [&'static str],
     mode: Option<&'static str>,
     own_tools: OwnTools,
+    shows_headers: bool,
 }
 
 /// Every preset, by name.
@@ -28,9 +29,17 @@ pub const PRESETS: &[Preset] = &[
             ("DISABLE_AUTOUPDATER", "1"),
             ("ENABLE_TOOL_SEARCH", "false"),
         ],
-        pass_env: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "CLAUDE_CONFIG_DIR"],
+        pass_env: &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_MODEL",
+            "CLAUDE_CONFIG_DIR",
+        ],
         mode: Some("default"),
         own_tools: OwnTools::Ask,
+        // Its adapter hands the list of servers to an inner process, where arguments can be read.
+        shows_headers: true,
     },
     Preset {
         name: "codex",
@@ -41,6 +50,7 @@ pub const PRESETS: &[Preset] = &[
         // In its default mode a model, and not the client, approves.
         mode: Some("workspace-write"),
         own_tools: OwnTools::Ask,
+        shows_headers: false,
     },
     Preset {
         name: "gemini",
@@ -50,15 +60,17 @@ pub const PRESETS: &[Preset] = &[
         pass_env: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_GEMINI_BASE_URL"],
         mode: None,
         own_tools: OwnTools::Ask,
+        shows_headers: false,
     },
     Preset {
         name: "goose",
         note: "Goose",
         command: &["goose", "acp"],
-        env: &[],
+        env: &[("GOOSE_MODE", "approve")],
         pass_env: &["GOOSE_PROVIDER", "GOOSE_MODEL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"],
         mode: None,
         own_tools: OwnTools::Ask,
+        shows_headers: false,
     },
     Preset {
         name: "opencode",
@@ -68,6 +80,7 @@ pub const PRESETS: &[Preset] = &[
         pass_env: &["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_CONFIG"],
         mode: None,
         own_tools: OwnTools::Ask,
+        shows_headers: false,
     },
     Preset {
         name: "qwen",
@@ -77,6 +90,7 @@ pub const PRESETS: &[Preset] = &[
         pass_env: &["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY"],
         mode: None,
         own_tools: OwnTools::Ask,
+        shows_headers: false,
     },
 ];
 
@@ -105,7 +119,7 @@ impl Preset {
             auth_method: None,
             mode: self.mode.map(str::to_owned),
             own_tools: self.own_tools,
-            shows_headers: false,
+            shows_headers: self.shows_headers,
         }
     }
 }

@@ -72,7 +72,7 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
             let made = client.post(&["connections"], &request(*args)?, None).await?;
             let name = text_at(&made, "name");
             let next = [format!(
-                "agent-mate grant add --project PROJECT --connection {name} --tools '*' --approve always"
+                "agent-mate grant add --project PROJECT --connection {name} --tools '*'"
             )];
             screen.made(&made, &format!("Connection {name} is linked. No project may use it yet."), &next)?;
         }

@@ -7,7 +7,9 @@ use super::{
     show::{column, text_at},
 };
 use clap::Subcommand;
+use mate_runtime::presets;
 use mate_server::wire::AddRuntime;
+use serde_json::json;
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -33,6 +35,8 @@ pub(crate) enum RuntimeVerb {
         /// Its name or id
         runtime: String,
     },
+    /// List the programs whose way to be launched is known
+    Presets,
     /// Remove one; its sessions keep their history
     Remove {
         /// Its name or id
@@ -42,8 +46,17 @@ pub(crate) enum RuntimeVerb {
 
 /// Runs a verb.
 pub(crate) async fn run(verb: RuntimeVerb, context: &Context) -> Result<Exit, Failure> {
-    let (client, screen) = (context.client()?, &context.screen);
+    let screen = &context.screen;
+    if let RuntimeVerb::Presets = verb {
+        let known = presets::PRESETS.iter();
+        let items: Vec<_> = known.map(|preset| json!({ "name": preset.name, "about": preset.note })).collect();
+        let columns = [column("NAME", "name"), column("ABOUT", "about")];
+        screen.list(&json!({ "items": items, "next": null }), &columns, "There are none.")?;
+        return Ok(Exit::Done);
+    }
+    let client = context.client()?;
     match verb {
+        RuntimeVerb::Presets => {}
         RuntimeVerb::Add { name, preset, command } => {
             let made = client.post(&["runtimes"], &AddRuntime { name, preset, command }, None).await?;
             let name = text_at(&made, "name");
