@@ -5,7 +5,12 @@ use async_trait::async_trait;
 use mate_bridge::{Admission as Verdict, Call, Gate, Outcome as Carried, Settled, Ticket};
 use mate_engine::admit::{Admission, Admitted, Ended, Go, Request};
 use mate_guard::Redactor;
-use mate_model::{OperationId, event::EventType, operation::Outcome, words::{DenyReason, ReportStatus}};
+use mate_model::{
+    OperationId,
+    event::EventType,
+    operation::Outcome,
+    words::{DenyReason, ReportStatus},
+};
 use mate_store::OperationFacts;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
@@ -93,9 +98,16 @@ impl Gate for WorkerGate {
     }
 
     async fn refused(&self, call: &Call, why: &str) {
-        let name = call.connection.as_ref().map_or("", |(_, name)| name.as_ref());
-        let reason = if call.connection.is_some() { DenyReason::BadArguments } else { DenyReason::UnknownTool };
-        self.desk.refused(&Self::request(call, name), reason, &self.clean(why)).await;
+        let why = self.clean(why);
+        let Some((_, name)) = &call.connection else {
+            return self.desk.refused(&Self::request(call, ""), DenyReason::UnknownTool, &why).await;
+        };
+        let request = Self::request(call, name);
+        if self.desk.lists(name, &call.tool) {
+            self.desk.refused(&request, DenyReason::BadArguments, &why).await;
+        } else {
+            self.desk.refused_unlisted(&request, &why).await;
+        }
     }
 
     async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<(), String> {
@@ -129,8 +141,9 @@ impl Gate for WorkerGate {
     }
 
     async fn report(&self, arguments: &RawValue) -> Result<String, String> {
-        let report: ReportArguments = serde_json::from_str(arguments.get())
-            .map_err(|error| format!("the report was not understood ({error}); correct it and send it again"))?;
+        let report: ReportArguments = serde_json::from_str(arguments.get()).map_err(|error| {
+            format!("the report was not understood ({error}); correct it and send it again")
+        })?;
         let Some(turn) = self.desk.current() else { return Err("no task is running".to_owned()) };
         let summary: String = self.redactor.redact(&report.summary).chars().take(16_384).collect();
         let data = json!({ "status": report.status, "summary": summary });

@@ -2,4 +2,31 @@
 
 // `cfg(test)` is always on here; it tells the linter that helpers of tests may panic as tests do.
 #[cfg(test)]
+mod harness;
+
+#[cfg(test)]
+mod authority;
+#[cfg(test)]
+mod bad_input;
+#[cfg(test)]
+mod death;
+#[cfg(test)]
+mod first_light;
+#[cfg(test)]
+mod keys;
+#[cfg(test)]
+mod outcomes;
+#[cfg(test)]
+mod queue;
+#[cfg(test)]
+mod real;
+#[cfg(test)]
+mod relay;
+#[cfg(test)]
 mod repository;
+#[cfg(test)]
+mod secrets;
+#[cfg(test)]
+mod stopping;
+#[cfg(test)]
+mod survival;

@@ -73,7 +73,8 @@ impl Turn {
             self.ask_permission(tool).await;
         }
         let mut calls = step.tools.clone();
-        calls.extend(step.tool.iter().map(|tool| Call { tool: tool.clone(), args: step.args.clone() }));
+        let (args, unlisted) = (&step.args, step.unlisted);
+        calls.extend(step.tool.iter().map(|tool| Call { tool: tool.clone(), args: args.clone(), unlisted }));
         if !calls.is_empty() {
             let all = calls.iter().map(|call| self.call(call, deaf));
             futures_join(all).await;
@@ -138,7 +139,11 @@ impl Turn {
         self.session
             .update(json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": call.tool, "kind": "other", "status": "in_progress", "rawInput": call.args}))
             .await;
-        let result = match self.find(&call.tool).await {
+        let found = match (call.unlisted, self.servers.first()) {
+            (true, Some(server)) => Some((server, call.tool.clone())),
+            (true, None) | (false, _) => self.find(&call.tool).await,
+        };
+        let result = match found {
             Some((server, name)) => self.carry_out(server, &name, call, &id, deaf).await,
             None => Err(format!("there is no tool {}", call.tool)),
         };

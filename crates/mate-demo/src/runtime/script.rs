@@ -27,6 +27,8 @@ pub(super) struct Step {
     pub(super) tool: Option<String>,
     /// The arguments of that call.
     pub(super) args: Value,
+    /// Make that call under exactly this name, also when no such tool is listed (any more).
+    pub(super) unlisted: bool,
     /// Make these calls at the same time.
     pub(super) tools: Vec<Call>,
     /// Say this, in `chunks` pieces with `gap_ms` between them.
@@ -53,6 +55,8 @@ pub(super) struct Call {
     pub(super) tool: String,
     #[serde(default)]
     pub(super) args: Value,
+    #[serde(default)]
+    pub(super) unlisted: bool,
 }
 
 /// The script in a prompt; `None` when there is none.

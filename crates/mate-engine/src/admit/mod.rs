@@ -165,6 +165,21 @@ impl Admission {
         }
     }
 
+    /// Records a call of a tool that is known and not listed (any more), with the reason that the ledger gives now.
+    pub async fn refused_unlisted(&self, request: &Request<'_>, why: &str) {
+        let (Some(turn), Some(connection)) = (self.current(), request.connection) else { return };
+        let reason = match self.look(turn).await {
+            Ok(Err((reason, _))) => reason,
+            Ok(Ok(standing)) => match standing.judge(connection, request.tool, self.now()) {
+                Err((reason, _)) => reason,
+                // Granted a moment ago; this call was refused all the same.
+                Ok(_) => DenyReason::NotGranted,
+            },
+            Err(_) => DenyReason::NotRecordable,
+        };
+        self.refused(request, reason, why).await;
+    }
+
     fn next_id(&self) -> OperationId {
         OperationId { session: self.session, number: self.next.fetch_add(1, Ordering::Relaxed) }
     }

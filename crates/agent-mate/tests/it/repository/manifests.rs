@@ -4,8 +4,8 @@ use std::fs;
 
 use super::{git, none, read, root};
 
-/// How many crates Cargo.lock may name. The aim is 330: lower this with each crate that leaves.
-const LOCKED_CRATES: usize = 382;
+/// How many crates Cargo.lock may name: what keeps a clean build within minutes.
+const LOCKED_CRATES: usize = 330;
 
 /// Hashes (git's, of the content) and paths of the migrations that a release has shipped.
 const RELEASED: &str = "crates/mate-store/migrations/released";

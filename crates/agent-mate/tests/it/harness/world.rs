@@ -1,0 +1,233 @@
+//! One test's own installation.
+
+use super::{Output, Process, Serve, command, processes, program, run, until, watchdog::Watchdog};
+use mate_testkit::postgres::TestDatabase;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+use tempfile::TempDir;
+
+/// Which stores a test runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Store {
+    Sqlite,
+    Postgres,
+}
+
+/// Bounds that are short enough for tests.
+const SETTINGS: &str = "[session]\nlist_seconds = 3\nsettle_seconds = 5\n\
+                        [stop]\ncancel_seconds = 1\nclose_seconds = 1\nterm_seconds = 1\n";
+
+/// A home with its coordinator, and everything that runs because of it. Ends all of it when dropped.
+pub(crate) struct World {
+    pub(crate) serve: Option<Serve>,
+    pub(crate) project: String,
+    database: Option<TestDatabase>,
+    _watchdog: Watchdog,
+    folder: TempDir,
+}
+
+/// Instructions that carry a script for the scripted runtime and the scripted model.
+pub(crate) fn stub(steps: &Value) -> String {
+    format!("Please do as the script says. STUB[[ {steps} ]]")
+}
+
+impl World {
+    /// An initialised home with a running coordinator, and nothing in it.
+    pub(crate) fn empty(store: Store) -> Self {
+        let database = (store == Store::Postgres).then(TestDatabase::fresh);
+        // Sockets have short names only.
+        let folder = tempfile::Builder::new().prefix("am-").tempdir_in("/tmp").expect("a folder");
+        let _watchdog = Watchdog::over(folder.path());
+        let mut world = Self { serve: None, project: String::new(), database, _watchdog, folder };
+        fs::create_dir(world.user()).expect("made");
+        let settings = match world.database_url() {
+            Some(url) => format!("{SETTINGS}[store]\ndatabase = \"{url}\"\n"),
+            None => SETTINGS.to_owned(),
+        };
+        use std::os::unix::fs::DirBuilderExt as _;
+        fs::DirBuilder::new().mode(0o700).create(world.home()).expect("made");
+        fs::write(world.home().join("config.toml"), settings).expect("written");
+        let made = world.ok(&["init"]);
+        made["project"]["id"].as_str().expect("a project").clone_into(&mut world.project);
+        world.start_serve();
+        world
+    }
+
+    /// With the scripted runtime, the effect server as the connection `demo`, and a grant of all its tools.
+    pub(crate) fn new(store: Store) -> Self {
+        let world = Self::empty(store);
+        world.scripted("scripted", &[]);
+        world.upstream("demo", &[]);
+        world.grant("demo", "*");
+        world
+    }
+
+    /// Registers the scripted runtime under a name.
+    pub(crate) fn scripted(&self, name: &str, options: &[&str]) {
+        let log = format!("SCRIPTED_LOG={}", self.path("prompts.log").display());
+        let mut command =
+            vec!["runtime", "add", name, "--", "/usr/bin/env", &log, program(), "scripted-runtime"];
+        command.extend(options);
+        self.ok(&command);
+    }
+
+    /// Links the effect server under a name.
+    pub(crate) fn upstream(&self, name: &str, options: &[&str]) {
+        let log = self.path("effects.log");
+        let log = log.to_str().expect("text");
+        let mut command = vec!["connection", "add", name, "--", program(), "effect-server", "--log", log];
+        command.extend(options);
+        self.ok(&command);
+    }
+
+    /// Grants tools of a connection to the project; gives the grant's id.
+    pub(crate) fn grant(&self, connection: &str, tools: &str) -> String {
+        id(&self.ok(&["grant", "add", "--project", "default", "--connection", connection, "--tools", tools]))
+    }
+
+    pub(crate) fn start_serve(&mut self) {
+        assert!(self.serve.is_none(), "the coordinator runs already");
+        self.serve = Some(Serve::start(&self.home(), &self.user(), &self.path("serve.log")));
+    }
+
+    /// Ends the coordinator with SIGKILL and waits until it is gone.
+    pub(crate) fn kill_serve(&mut self) {
+        let serve = self.serve.take().expect("a coordinator");
+        serve.signal(Signal::KILL);
+        serve.ended();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.path("h")
+    }
+
+    /// What is `$HOME` for everything in the test.
+    pub(crate) fn user(&self) -> PathBuf {
+        self.path("user")
+    }
+
+    pub(crate) fn database_url(&self) -> Option<&str> {
+        self.database.as_ref().map(|database| database.url.as_str())
+    }
+
+    pub(crate) fn session_folder(&self, session: &str) -> PathBuf {
+        self.home().join("sessions").join(session)
+    }
+
+    /// The program with this home, to be run otherwise than by [`World::cli`].
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = command::at_home(&self.home(), &self.user());
+        command.args(words);
+        command
+    }
+
+    /// Runs a command with `--json`.
+    pub(crate) fn cli(&self, words: &[&str]) -> Output {
+        let mut all = vec!["--json"];
+        all.extend(words);
+        run(self.command(&all), None)
+    }
+
+    /// Runs a command that must succeed; what it printed.
+    pub(crate) fn ok(&self, words: &[&str]) -> Value {
+        let output = self.cli(words);
+        assert_eq!(output.code, 0, "{words:?}: {output:?}");
+        output.json()
+    }
+
+    /// Runs a command that must end with this code; what it printed.
+    pub(crate) fn ok_code(&self, words: &[&str], code: i32) -> Value {
+        let output = self.cli(words);
+        assert_eq!(output.code, code, "{words:?}: {output:?}");
+        output.json()
+    }
+
+    /// Submits and approves a task in a new session.
+    pub(crate) fn submit(&self, steps: &Value) -> Value {
+        self.ok(&["task", "add", "--project", "default", "--approve", &stub(steps)])
+    }
+
+    /// Submits and approves a task in a session that exists.
+    pub(crate) fn submit_in(&self, session: &str, steps: &Value) -> Value {
+        self.ok(&["task", "add", "--project", "default", "--session", session, "--approve", &stub(steps)])
+    }
+
+    /// Waits until a task has ended; what `task wait` printed, and its exit code.
+    pub(crate) fn wait(&self, task: &str) -> (Value, i32) {
+        let output = self.cli(&["task", "wait", task, "--timeout", "55s"]);
+        assert!((5..=7).contains(&output.code) || output.code == 0, "{output:?}");
+        (output.json(), output.code)
+    }
+
+    /// Submits, waits, and gives what it came to.
+    pub(crate) fn carry_out(&self, steps: &Value) -> (Value, i32) {
+        self.wait(&id(&self.submit(steps)))
+    }
+
+    /// The living processes of this test whose command line has the word; each argument ends with a space there.
+    pub(crate) fn processes(&self, word: &str) -> Vec<Process> {
+        processes::of(self.folder.path()).into_iter().filter(|one| one.command.contains(word)).collect()
+    }
+
+    /// The one living process with the word, once it is there.
+    pub(crate) fn the_process(&self, word: &str) -> Process {
+        until(&format!("one process {word}"), || {
+            let mut found = self.processes(word);
+            (found.len() == 1).then(|| found.pop()).flatten()
+        })
+    }
+
+    /// The worker's process, as recorded in its session.
+    pub(crate) fn worker(&self, session: &str) -> Process {
+        self.the_process(&format!("session-worker {session}"))
+    }
+
+    /// Waits until nothing of any session lives: no worker, keeper, runtime or upstream.
+    pub(crate) fn assert_sessions_are_gone(&self) {
+        let serve = self.serve.as_ref().map(|serve| serve.pid().as_raw_nonzero().get());
+        let all = || -> Vec<Process> {
+            processes::of(self.folder.path()).into_iter().filter(|one| Some(one.pid) != serve).collect()
+        };
+        until("the end of every process of the sessions", || all().is_empty().then_some(()));
+    }
+}
+
+/// An object's id.
+pub(crate) fn id(object: &Value) -> String {
+    object["id"].as_str().unwrap_or_else(|| panic!("no id in {object}")).to_owned()
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            show(&self.path("serve.log"));
+            for session in fs::read_dir(self.home().join("sessions")).into_iter().flatten().flatten() {
+                show(&session.path().join("worker.log"));
+            }
+        }
+        // The coordinator first: it would start new workers.
+        self.serve = None;
+        for _ in 0..200 {
+            let left = processes::of(self.folder.path());
+            if left.is_empty() {
+                break;
+            }
+            left.iter().for_each(Process::kill);
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+fn show(path: &Path) {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    eprintln!("--- {}\n{text}", path.display());
+}

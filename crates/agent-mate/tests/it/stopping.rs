@@ -1,0 +1,188 @@
+//! A stop is a wish until it is proved.
+
+use crate::harness::{Store, World, id, on_both_stores, program, until};
+use serde_json::{Value, json};
+
+on_both_stores!(g06_stop_in_a_call_that_is_answered_in_time);
+
+/// Stops the task; what it came to.
+fn stop(world: &World, verb: &str, task: &str) -> Value {
+    let output = world.cli(&["task", verb, task, "--timeout", "55s"]);
+    let (ended, code) = world.wait(task);
+    // `stopped` is what was asked for; anything else is told as `task wait` tells it.
+    assert_eq!(output.code, if code == 7 { 0 } else { code }, "{output:?}");
+    assert_eq!(output.json()["state"], ended["state"]);
+    ended
+}
+
+fn assert_stopped(world: &World, task: &str, ended: &Value) {
+    assert_eq!(ended["state"], "stopped", "{ended}");
+    assert_eq!(world.cli(&["task", "wait", task]).code, 7);
+    assert!(ended["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "no evidence in {ended}");
+    world.events(task);
+}
+
+/// The session takes another task after what happened to the one before.
+fn assert_usable(world: &World, task: &Value) {
+    let session = task["session"].as_str().expect("a session");
+    let before = world.count("end", "note");
+    let next = world.submit_in(session, &json!([{"tool": "note", "args": {"text": "next"}}]));
+    let (ended, code) = world.wait(&id(&next));
+    assert_eq!(code, 0, "{ended}");
+    assert_eq!(world.count("end", "note"), before + 1);
+}
+
+fn until_told(world: &World, task: &str, kind: &str) {
+    until(&format!("{kind} of {task}"), || {
+        world.event_types(task).iter().any(|one| one == kind).then_some(())
+    });
+}
+
+fn runtime_is_gone(world: &World) {
+    until("the runtime's end", || world.processes("scripted-runtime").is_empty().then_some(()));
+}
+
+fn g06_stop_in_a_call_that_is_answered_in_time(store: Store) {
+    let world = World::new(store);
+    let steps =
+        json!([{"tool": "slow", "args": {"seconds": 2}}, {"tool": "note", "args": {"text": "too late"}}]);
+    let task = world.submit(&steps);
+    world.until_begun("slow", 1);
+    assert_stopped(&world, &id(&task), &stop(&world, "stop", &id(&task)));
+    assert_eq!(world.operation_states(&id(&task)), ["slow:succeeded"]);
+    assert_eq!((world.count("end", "slow"), world.count("begin", "note")), (1, 0));
+    assert!(world.event_types(&id(&task)).contains(&"container.empty".to_owned()));
+    runtime_is_gone(&world);
+    assert_usable(&world, &task);
+}
+
+#[test]
+fn g06_stop_in_a_call_that_is_not_answered_is_unknown() {
+    let world = World::new(Store::Sqlite);
+    let task = world.submit(&json!([{"tool": "slow", "args": {"seconds": 40}}]));
+    world.until_begun("slow", 1);
+    let ended = stop(&world, "stop", &id(&task));
+    assert_eq!(ended["state"], "unknown", "{ended}");
+    assert_eq!((&ended["uncertain"], &ended["then"]), (&json!("operations"), &json!("stopped")));
+    assert_eq!(world.operation_states(&id(&task)), ["slow:unknown"]);
+    runtime_is_gone(&world);
+    assert_usable(&world, &task);
+}
+
+#[test]
+fn g06_kill_in_a_call_is_unknown_at_once() {
+    let world = World::new(Store::Sqlite);
+    let task = world.submit(&json!([{"tool": "slow", "args": {"seconds": 40}}]));
+    world.until_begun("slow", 1);
+    let ended = stop(&world, "kill", &id(&task));
+    assert_eq!(ended["state"], "unknown", "{ended}");
+    assert_eq!(world.operation_states(&id(&task)), ["slow:unknown"]);
+    runtime_is_gone(&world);
+    assert_usable(&world, &task);
+}
+
+#[test]
+fn g06_stop_while_the_agent_speaks() {
+    let world = World::new(Store::Sqlite);
+    let long = "word ".repeat(400);
+    let task = world.submit(&json!([{"text": long, "chunks": 400, "gap_ms": 50}]));
+    until("the agent speaks", || {
+        world.event_types(&id(&task)).contains(&"agent.message".to_owned()).then_some(())
+    });
+    assert_stopped(&world, &id(&task), &stop(&world, "stop", &id(&task)));
+    runtime_is_gone(&world);
+    assert_usable(&world, &task);
+}
+
+#[test]
+fn g06_stop_while_the_runtime_starts() {
+    let world = World::new(Store::Sqlite);
+    world.ok(&["runtime", "add", "silent", "--", "/bin/sleep", "1000"]);
+    let words = ["task", "add", "--project", "default", "--runtime", "silent", "--approve", "x"];
+    let task = id(&world.ok(&words));
+    world.the_process("sleep 1000");
+    assert_stopped(&world, &task, &stop(&world, "stop", &task));
+    until("the runtime's end", || world.processes("sleep 1000").is_empty().then_some(()));
+    let types = world.event_types(&task);
+    assert!(!types.contains(&"turn.prompted".to_owned()), "{types:?}");
+}
+
+#[test]
+fn g06_stop_of_what_waits_in_the_queue_and_of_what_has_ended() {
+    let world = World::new(Store::Sqlite);
+    let first = world.submit(&json!([{"tool": "slow", "args": {"seconds": 1.5}}]));
+    let queued =
+        world.submit_in(first["session"].as_str().expect("a session"), &json!([{"text": "never said"}]));
+    assert_stopped(&world, &id(&queued), &stop(&world, "stop", &id(&queued)));
+    assert_eq!(world.wait(&id(&first)).1, 0);
+    let again = world.cli(&["task", "stop", &id(&first)]);
+    assert_eq!((again.code, again.error_code().as_str()), (4, "final"));
+    assert_eq!(world.task(&id(&first))["state"], "completed");
+    assert_eq!(world.prompts().len(), 1, "what was stopped in the queue is never prompted");
+    let proposed = id(&world.ok(&["task", "add", "--project", "default", "x"]));
+    assert_eq!(world.cli(&["task", "stop", &proposed]).code, 4, "it is rejected and not stopped");
+}
+
+#[test]
+fn g06_a_runtime_that_hears_nothing_is_ended_step_by_step() {
+    let world = World::empty(Store::Sqlite);
+    // Its shell ignores SIGTERM, and so does what it starts.
+    let deaf = format!("trap '' TERM; {} scripted-runtime; sleep 1000", program());
+    world.ok(&["runtime", "add", "deaf", "--", "/bin/sh", "-c", &deaf]);
+    let task = world.submit(&json!([{"plan": ["hang"]}, {"ignore_cancel": true, "hang": true}]));
+    until("the agent speaks", || {
+        world.event_types(&id(&task)).contains(&"agent.message".to_owned()).then_some(())
+    });
+    assert_stopped(&world, &id(&task), &stop(&world, "stop", &id(&task)));
+    let events = world.events(&id(&task));
+    let steps: Vec<&str> = events.iter().filter_map(|event| event["data"]["step"].as_str()).collect();
+    assert_eq!(steps, ["cancel", "close_input", "term", "kill"]);
+    runtime_is_gone(&world);
+    assert!(world.processes("sleep 1000").is_empty());
+    let next = world.submit_in(task["session"].as_str().expect("a session"), &json!([{"text": "next"}]));
+    assert_eq!(world.wait(&id(&next)).1, 0);
+}
+
+#[test]
+fn g06_kill_of_a_hanging_runtime() {
+    let world = World::new(Store::Sqlite);
+    let task = world.submit(&json!([{"plan": ["hang"]}, {"ignore_cancel": true, "hang": true}]));
+    until("the agent speaks", || {
+        world.event_types(&id(&task)).contains(&"agent.message".to_owned()).then_some(())
+    });
+    assert_stopped(&world, &id(&task), &stop(&world, "kill", &id(&task)));
+    runtime_is_gone(&world);
+    assert_usable(&world, &task);
+}
+
+#[test]
+fn g06_a_stop_that_was_asked_survives_the_worker() {
+    let world = World::new(Store::Sqlite);
+    let task = world.submit(&json!([{"plan": ["hang"]}, {"ignore_cancel": true, "hang": true}]));
+    let session = task["session"].as_str().expect("a session");
+    until("the agent speaks", || {
+        world.event_types(&id(&task)).contains(&"agent.message".to_owned()).then_some(())
+    });
+    world.ok(&["task", "stop", "--no-wait", &id(&task)]);
+    world.worker(session).kill();
+    assert_stopped(&world, &id(&task), &world.wait(&id(&task)).0);
+    world.assert_sessions_are_gone();
+    assert_eq!(world.prompts().len(), 1);
+}
+
+#[test]
+fn f39_children_that_leave_their_group_are_gone_when_stopped_is_shown() {
+    let world = World::empty(Store::Sqlite);
+    // In a session of its own, double-forked, ignoring every polite signal; started anew when it ends.
+    let crawler =
+        "(setsid sh -c 'trap \"\" TERM HUP INT; while :; do sleep 7321; done' >/dev/null 2>&1 </dev/null &)";
+    let busy = format!("{crawler}; exec {} scripted-runtime", program());
+    world.ok(&["runtime", "add", "busy", "--", "/bin/sh", "-c", &busy]);
+    let task = id(&world.submit(&json!([{"plan": ["hang"]}, {"hang": true}])));
+    world.the_process("sleep 7321 ");
+    until("the agent speaks", || {
+        world.event_types(&task).contains(&"agent.message".to_owned()).then_some(())
+    });
+    assert_stopped(&world, &task, &stop(&world, "stop", &task));
+    assert!(world.processes("sleep 7321").is_empty(), "it lives on though `stopped` is shown");
+}
