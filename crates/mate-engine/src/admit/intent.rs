@@ -10,7 +10,7 @@ use crate::EngineError;
 use mate_model::{
     Micros, OperationId,
     event::{Draft, EventType},
-    operation::{OperationCommand, OperationState, OperationStateWord, Permit},
+    operation::{OperationCommand, OperationState, Permit},
     records::{Connection, Operation},
     words::{ApprovalMode, DenyReason, EffectClass},
 };
@@ -186,10 +186,7 @@ impl Admission {
                 return Ok(Err((DenyReason::MayHaveHappened, why)));
             }
         };
-        let earlier = self.reader.same_call(key.connection, &key.tool, &key.digest, 100).await?;
-        let uncertain = earlier
-            .iter()
-            .find(|op| matches!(op.state.word(), OperationStateWord::Unknown | OperationStateWord::Abandoned));
+        let uncertain = self.reader.uncertain_call(key.connection, &key.tool, &key.digest).await?;
         match uncertain {
             Some(op) => {
                 let why = format!("an identical call ({}) may already have happened, and it is not repeated", op.id);

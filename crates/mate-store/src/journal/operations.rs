@@ -36,6 +36,9 @@ const UNKNOWN: &str =
     select!("WHERE session = $1 AND number > $2 AND state = 'unknown' ORDER BY number LIMIT $3");
 const SAME: &str =
     select!("WHERE session = $1 AND call_key = $2 AND class <> 'read' ORDER BY number DESC LIMIT $3");
+const UNCERTAIN: &str = select!(
+    "WHERE session = $1 AND call_key = $2 AND state IN ('unknown', 'abandoned') ORDER BY number DESC LIMIT 1"
+);
 const COUNT_UNKNOWN: &str =
     "SELECT count(*) AS unknown FROM operations WHERE session = $1 AND state = 'unknown'
     AND turn = $2";
@@ -139,6 +142,21 @@ impl JournalReader {
         let call = call_key(Some(connection), "", tool, digest);
         let values = params![self.key.clone(), call.to_vec(), i64::from(limit.clamp(1, 1_000))];
         self.db.fetch(SAME, values).await?.iter().map(decode).collect()
+    }
+
+    /// The latest operation with the same connection, tool and argument digest that may have happened, however many
+    /// others there were since; none when every one of them has an outcome. Does not grow with history.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`]: a call that cannot be compared must not be sent.
+    pub async fn uncertain_call(
+        &self,
+        connection: ConnectionId,
+        tool: &str,
+        digest: &str,
+    ) -> Result<Option<Operation>, StoreError> {
+        let call = call_key(Some(connection), "", tool, digest);
+        read::first(&self.db.fetch(UNCERTAIN, params![self.key.clone(), call.to_vec()]).await?, decode)
     }
 
     /// The kept result of an operation, sealed.

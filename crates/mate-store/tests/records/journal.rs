@@ -19,6 +19,7 @@ on_both!(
     g03_a_permission_to_send_comes_only_from_a_committed_intent,
     a_turn_and_its_operations_read_back,
     the_replay_guard_finds_the_same_call,
+    g04_an_uncertain_call_is_found_however_many_equal_ones_came_after_it,
     a_result_is_kept_until_it_is_dropped,
     one_bad_write_spoils_no_other,
     g10_sixteen_sessions_number_their_events_without_gaps,
@@ -158,6 +159,27 @@ async fn the_replay_guard_finds_the_same_call(world: World) {
     assert_eq!(other, []);
     let other = reader.same_call(ConnectionId::new(uuid()), "issue_create", &"ab".repeat(32), 9).await;
     assert_eq!(other.unwrap(), []);
+}
+
+async fn g04_an_uncertain_call_is_found_however_many_equal_ones_came_after_it(world: World) {
+    let journal = world.journal().await;
+    let (connection, digest) = (ConnectionId::new(Uuid::from_u128(1)), "ab".repeat(32));
+    let reader = journal.writer.reader();
+    for number in 1..=2 {
+        journal.writer.write(admit(&journal, number)).await.unwrap();
+    }
+    assert_eq!(reader.uncertain_call(connection, "issue_create", &digest).await.unwrap(), None);
+    let lost = OperationCommand::Settle(Outcome::Lost { detail: "gone".to_owned() });
+    let transition = OperationState::InFlight.decide(EffectClass::Effect, lost, at(30)).unwrap();
+    let id = OperationId { session: journal.session, number: 1 };
+    let facts = OperationFacts::default();
+    journal.writer.write(vec![Change::MoveOperation { id, transition, facts }]).await.unwrap();
+    for number in 3..=150 {
+        journal.writer.write(admit(&journal, number)).await.unwrap();
+    }
+    let found = reader.uncertain_call(connection, "issue_create", &digest).await.unwrap().unwrap();
+    assert_eq!(found.id, id);
+    assert_eq!(reader.uncertain_call(connection, "issue_close", &digest).await.unwrap(), None);
 }
 
 async fn a_result_is_kept_until_it_is_dropped(world: World) {
