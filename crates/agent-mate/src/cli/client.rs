@@ -1,13 +1,14 @@
 //! Speaking to the coordinator over its HTTP interface.
 
 use super::{
+    address,
     exit::{Exit, Failure},
     sse,
 };
-use futures_util::StreamExt;
+use http::{HeaderName, HeaderValue, Method, header};
 use mate_engine::Home;
+use mate_http::{BodyFault, Endpoint, Failed, Request, Response, Trust};
 use mate_model::Entropy;
-use reqwest::{Method, RequestBuilder, Response, Url, header};
 use serde::Serialize;
 use serde_json::Value;
 use std::{env, sync::Arc, time::Duration};
@@ -17,15 +18,13 @@ use zeroize::Zeroizing;
 const ANSWER: Duration = Duration::from_secs(60);
 /// Without a heartbeat for this long, a stream is taken for dead.
 const SILENCE: Duration = Duration::from_secs(45);
-const CONNECT: Duration = Duration::from_secs(5);
 /// The longest answer that is taken.
 const LIMIT: usize = 64 * 1024 * 1024;
 
 /// A connection to the coordinator.
 pub(crate) struct Client {
-    http: reqwest::Client,
-    base: Url,
-    bearer: Zeroizing<String>,
+    http: mate_http::Client,
+    authorization: HeaderValue,
     entropy: Arc<dyn Entropy>,
 }
 
@@ -35,30 +34,25 @@ impl Client {
     /// # Errors
     /// When there is no token, or the address is none.
     pub(crate) fn connect(home: &Home, entropy: Arc<dyn Entropy>) -> Result<Self, Failure> {
-        // Fails only if it was done already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let bearer = bearer(home)?;
-        let builder = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT);
-        let (builder, base) = match env::var("AGENT_MATE_URL") {
-            Ok(url) if !url.is_empty() => (builder, url),
-            Ok(_) | Err(_) => (builder.unix_socket(home.socket()), "http://localhost".to_owned()),
+        let bearer = Zeroizing::new(format!("Bearer {}", bearer(home)?.as_str()));
+        let mut authorization = HeaderValue::from_str(&bearer)
+            .map_err(|_| Failure::new(Exit::NotFound, "bad_token", "the token cannot be sent"))?;
+        authorization.set_sensitive(true);
+        let endpoint = match env::var("AGENT_MATE_URL") {
+            Ok(url) if !url.is_empty() => Endpoint::parse(&url).map_err(|why| {
+                Failure::usage(format!(
+                    "AGENT_MATE_URL is not an address such as http://127.0.0.1:7717: {why}"
+                ))
+            })?,
+            Ok(_) | Err(_) => Endpoint::unix(home.socket()),
         };
-        let base =
-            Url::parse(&base).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-        let base = base.ok_or_else(|| {
-            Failure::usage("AGENT_MATE_URL is not an address such as http://127.0.0.1:7717")
-        })?;
-        let http = builder.build().map_err(|error| Failure::internal(format!("no HTTP client: {error}")))?;
-        Ok(Self { http, base, bearer, entropy })
+        let http = mate_http::Client::new(endpoint, &Trust::Machine).map_err(Failure::usage)?;
+        Ok(Self { http, authorization, entropy })
     }
 
     /// Reads.
     pub(crate) async fn get(&self, path: &[&str], query: &[(&str, String)]) -> Result<Value, Failure> {
-        let request = self.request(Method::GET, path, query)?.timeout(ANSWER);
-        document(request).await
+        self.document(self.request(Method::GET, path, query)?).await
     }
 
     /// Writes, under an idempotency key: `key`, or a fresh one.
@@ -69,13 +63,21 @@ impl Client {
         key: Option<&str>,
     ) -> Result<Value, Failure> {
         let fresh = self.entropy.uuid().to_string();
-        let request = self.request(Method::POST, path, &[])?.header("Idempotency-Key", key.unwrap_or(&fresh));
-        document(request.json(body).timeout(ANSWER)).await
+        let key = HeaderValue::from_str(key.unwrap_or(&fresh))
+            .map_err(|_| Failure::usage("the idempotency key must be printable ASCII"))?;
+        let body = serde_json::to_vec(body)
+            .map_err(|error| Failure::internal(format!("the request cannot be written: {error}")))?;
+        let request = self
+            .request(Method::POST, path, &[])?
+            .header(HeaderName::from_static("idempotency-key"), key)
+            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .body(body);
+        self.document(request).await
     }
 
     /// Removes.
     pub(crate) async fn delete(&self, path: &[&str]) -> Result<Value, Failure> {
-        document(self.request(Method::DELETE, path, &[])?.timeout(ANSWER)).await
+        self.document(self.request(Method::DELETE, path, &[])?).await
     }
 
     /// A task's events as they come, after a cursor.
@@ -83,35 +85,35 @@ impl Client {
         let query: Vec<_> = after.map(|after| ("after", after.to_owned())).into_iter().collect();
         let request = self
             .request(Method::GET, &["tasks", task, "events"], &query)?
-            .header(header::ACCEPT, "text/event-stream");
-        let response = tokio::time::timeout(ANSWER, request.send())
-            .await
-            .map_err(|_| silent())?
-            .map_err(|error| unreachable(&error))?;
-        let response = accepted(response).await?;
+            .header(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let response = bounded(async { accepted(self.send(&request).await?).await }).await?;
         Ok(Events { response, reader: sse::Reader::default() })
     }
 
-    fn request(
-        &self,
-        method: Method,
-        path: &[&str],
-        query: &[(&str, String)],
-    ) -> Result<RequestBuilder, Failure> {
+    fn request(&self, method: Method, path: &[&str], query: &[(&str, String)]) -> Result<Request, Failure> {
         // The address would swallow these instead of asking for them.
         if let Some(odd) = path.iter().find(|part| matches!(**part, "" | "." | "..")) {
             return Err(Failure::usage(format!("`{odd}` is no name and no id")));
         }
-        let mut url = self.base.clone();
-        url.path_segments_mut()
-            .map_err(|()| Failure::usage("AGENT_MATE_URL cannot carry a path"))?
-            .pop_if_empty()
-            .extend(["api", "v1"])
-            .extend(path);
-        if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
+        let target = address::target(self.http.endpoint().target().path(), path, query)
+            .map_err(|why| Failure::usage(format!("this cannot be asked for: {why}")))?;
+        Ok(Request::new(method, target).header(header::AUTHORIZATION, self.authorization.clone()))
+    }
+
+    async fn send(&self, request: &Request) -> Result<Response, Failure> {
+        self.http.send(request, || true).await.map_err(|failed| match failed {
+            Failed::NotSent(why) | Failed::Unknown(why) => unreachable(&why),
+            Failed::CalledOff => silent(),
+        })
+    }
+
+    async fn document(&self, request: Request) -> Result<Value, Failure> {
+        let body = bounded(async { body(accepted(self.send(&request).await?).await?).await }).await?;
+        if body.is_empty() {
+            return Ok(Value::Null);
         }
-        Ok(self.http.request(method, url).bearer_auth(self.bearer.as_str()))
+        serde_json::from_slice(&body)
+            .map_err(|error| Failure::internal(format!("the coordinator's answer is not JSON: {error}")))
     }
 }
 
@@ -126,7 +128,9 @@ impl Events {
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<sse::Frame>>, Failure> {
         loop {
             let piece = tokio::time::timeout(SILENCE, self.response.chunk()).await.map_err(|_| silent())?;
-            let Some(piece) = piece.map_err(|error| unreachable(&error))? else { return Ok(None) };
+            let Some(piece) = piece.map_err(|fault| unreachable(&fault.to_string()))? else {
+                return Ok(None);
+            };
             let frames = self.reader.push(&piece).map_err(Failure::internal)?;
             if !frames.is_empty() {
                 return Ok(Some(frames));
@@ -135,14 +139,9 @@ impl Events {
     }
 }
 
-async fn document(request: RequestBuilder) -> Result<Value, Failure> {
-    let response = request.send().await.map_err(|error| unreachable(&error))?;
-    let body = body(accepted(response).await?).await?;
-    if body.is_empty() {
-        return Ok(Value::Null);
-    }
-    serde_json::from_slice(&body)
-        .map_err(|error| Failure::internal(format!("the coordinator's answer is not JSON: {error}")))
+/// Within the time that an answer may take.
+async fn bounded<T>(asking: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::time::timeout(ANSWER, asking).await.unwrap_or_else(|_| Err(silent()))
 }
 
 async fn accepted(response: Response) -> Result<Response, Failure> {
@@ -155,17 +154,12 @@ async fn accepted(response: Response) -> Result<Response, Failure> {
 }
 
 async fn body(response: Response) -> Result<Vec<u8>, Failure> {
-    let mut body = Vec::new();
-    let mut pieces = response.bytes_stream();
-    while let Some(piece) = pieces.next().await {
-        body.extend_from_slice(&piece.map_err(|error| unreachable(&error))?);
-        if body.len() > LIMIT {
-            return Err(Failure::internal(
-                "the coordinator's answer is longer than 64 MiB: ask for less with --limit",
-            ));
+    response.body(LIMIT).await.map_err(|fault| match fault {
+        BodyFault::TooLong(_) => {
+            Failure::internal("the coordinator's answer is longer than 64 MiB: ask for less with --limit")
         }
-    }
-    Ok(body)
+        BodyFault::Broken(why) => unreachable(&why),
+    })
 }
 
 fn bearer(home: &Home) -> Result<Zeroizing<String>, Failure> {
@@ -206,15 +200,7 @@ fn silent() -> Failure {
     )
 }
 
-fn unreachable(error: &reqwest::Error) -> Failure {
-    if error.is_timeout() {
-        return silent();
-    }
-    // The innermost cause says what happened; the outer ones only that it did.
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
+fn unreachable(cause: &str) -> Failure {
     Failure::new(
         Exit::Unreachable,
         "unreachable",

@@ -71,9 +71,7 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
         ConnectionVerb::Add(args) => {
             let made = client.post(&["connections"], &request(*args)?, None).await?;
             let name = text_at(&made, "name");
-            let next = [format!(
-                "agent-mate grant add --project PROJECT --connection {name} --tools '*'"
-            )];
+            let next = [format!("agent-mate grant add --project PROJECT --connection {name} --tools '*'")];
             screen.made(&made, &format!("Connection {name} is linked. No project may use it yet."), &next)?;
         }
         ConnectionVerb::List { page } => {

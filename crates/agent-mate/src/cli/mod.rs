@@ -1,6 +1,7 @@
 //! The command line: what can be said, and how answers are shown. Noun, then verb.
 
 mod account;
+mod address;
 mod client;
 mod connection;
 mod doctor;
@@ -25,9 +26,7 @@ mod token;
 
 pub(crate) use doctor::{Check, doctor};
 pub(crate) use exit::{Exit, Failure};
-pub(crate) use grammar::{
-    Cli, ClientCommand, Command, DemoArgs, HereCommand, HiddenCommand, ServeArgs,
-};
+pub(crate) use grammar::{Cli, ClientCommand, Command, DemoArgs, HereCommand, HiddenCommand, ServeArgs};
 pub(crate) use show::{Screen, show_failure};
 
 use clap::CommandFactory;

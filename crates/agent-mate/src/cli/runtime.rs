@@ -49,7 +49,8 @@ pub(crate) async fn run(verb: RuntimeVerb, context: &Context) -> Result<Exit, Fa
     let screen = &context.screen;
     if let RuntimeVerb::Presets = verb {
         let known = presets::PRESETS.iter();
-        let items: Vec<_> = known.map(|preset| json!({ "name": preset.name, "about": preset.note })).collect();
+        let items: Vec<_> =
+            known.map(|preset| json!({ "name": preset.name, "about": preset.note })).collect();
         let columns = [column("NAME", "name"), column("ABOUT", "about")];
         screen.list(&json!({ "items": items, "next": null }), &columns, "There are none.")?;
         return Ok(Exit::Done);

@@ -1,8 +1,8 @@
 //! An upstream over Streamable HTTP (the eras with `initialize` and sessions).
 //!
-//! A request that fails before a connection stands was not sent. Whatever happens after that
-//! (a status that is no success, a reset, a missing or broken answer) is unknown. An expired session
-//! ends the call that met it; only the next one greets anew.
+//! A request of which no byte went out was not sent. Whatever happens after that (a status that is no
+//! success, a reset, a missing or broken answer) is unknown. An expired session ends the call that met
+//! it; only the next one greets anew.
 
 use super::{
     End, Hello, Inbound, Outgoing, Reply, Upstream,
@@ -13,23 +13,17 @@ use crate::{
     core::{Answer, message},
 };
 use async_trait::async_trait;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use mate_http::{Client, Endpoint, Failed, Request, Response, Trust};
 use serde_json::value::RawValue;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const CONNECT: Duration = Duration::from_secs(10);
-/// Shorter than the keep-alive of common servers, so that a call rarely meets a connection on its way out.
-const IDLE: Duration = Duration::from_secs(3);
+/// How long a notification may take to be taken.
+const NOTICE: Duration = Duration::from_secs(10);
 /// The id of our `initialize`; no other request has it.
 const HANDSHAKE: u64 = 0;
 
@@ -43,13 +37,7 @@ pub(crate) struct HttpUpstream {
 /// What every request needs; cheap to share.
 #[derive(Clone)]
 pub(super) struct Wire {
-    /// Keeps connections for the next request.
-    pooled: reqwest::Client,
-    /// A connection of its own for each request.
-    fresh: reqwest::Client,
-    /// Above zero while connections that are kept may be on their way out.
-    doubts: Arc<AtomicU32>,
-    url: reqwest::Url,
+    pub(super) client: Arc<Client>,
     headers: HeaderMap,
     pub(super) limits: Limits,
     pub(super) inbound: Arc<dyn Inbound>,
@@ -76,12 +64,8 @@ impl HttpUpstream {
         limits: Limits,
         inbound: Arc<dyn Inbound>,
     ) -> Result<Self, String> {
-        // A second installation is refused, which is as good.
-        rustls::crypto::ring::default_provider().install_default().ok();
-        let url: reqwest::Url = spec.url.parse().map_err(|e| format!("its URL cannot be read: {e}"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err("its URL must begin with http:// or https://".into());
-        }
+        let endpoint = Endpoint::parse(&spec.url).map_err(|e| format!("its URL cannot be used: {e}"))?;
+        let client = Arc::new(Client::new(endpoint, &Trust::Machine)?);
         let mut headers = HeaderMap::new();
         for (name, value) in &spec.headers {
             let name =
@@ -91,10 +75,7 @@ impl HttpUpstream {
             value.set_sensitive(true);
             headers.append(name, value);
         }
-        let pooled = client(limits.in_flight)?;
-        let fresh = client(0)?;
-        let doubts = Arc::default();
-        let wire = Wire { pooled, fresh, doubts, url, headers, limits, inbound };
+        let wire = Wire { client, headers, limits, inbound };
         Ok(Self { wire, start, state: Mutex::default(), closed: CancellationToken::new() })
     }
 
@@ -126,19 +107,20 @@ impl HttpUpstream {
             }
         };
         let body = message::write_request(outgoing.id, outgoing.method, &outgoing.params);
-        if !outgoing.reply.begin() {
-            return outgoing.reply.end(End::NotSent("it was called off before it was sent".into()));
-        }
-        match self.wire.post(Some(&session), body).await {
-            Err(e) if e.is_connect() || e.is_builder() => {
-                outgoing.reply.end(End::NotSent(format!("the upstream cannot be reached: {}", plain(&e))));
+        let race = outgoing.reply.race();
+        match self.wire.post(Some(&session), body, move || race.begin()).await {
+            Err(Failed::CalledOff) => {
+                outgoing.reply.end(End::NotSent("it was called off before it was sent".into()));
             }
-            Err(e) => {
-                self.wire.doubt();
-                outgoing.reply.end(End::Unknown(format!("no answer came: {}", plain(&e))));
+            Err(Failed::NotSent(why)) => {
+                outgoing.reply.end(End::NotSent(format!("the upstream cannot be reached: {why}")));
+            }
+            Err(Failed::Unknown(why)) => {
+                self.wire.client.forget();
+                outgoing.reply.end(End::Unknown(format!("no answer came: {why}")));
             }
             Ok(response) if response.status() != StatusCode::OK => {
-                self.wire.doubt();
+                self.wire.client.forget();
                 let status = response.status().as_u16();
                 if status == 404 && session.id.is_some() {
                     session.over.cancel();
@@ -164,44 +146,12 @@ impl Drop for HttpUpstream {
     }
 }
 
-/// A client that never sends anything twice and follows nothing.
-fn client(idle: usize) -> Result<reqwest::Client, String> {
-    reqwest::Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .no_proxy()
-        .http1_only()
-        .referer(false)
-        .tcp_nodelay(true)
-        .connect_timeout(CONNECT)
-        .pool_idle_timeout(IDLE)
-        .pool_max_idle_per_host(idle)
-        .build()
-        .map_err(|e| format!("no HTTP client could be made: {e}"))
-}
-
 impl Wire {
-    /// The client for the next request.
-    fn client(&self) -> &reqwest::Client {
-        if self.doubts.load(Ordering::Acquire) > 0 { &self.fresh } else { &self.pooled }
-    }
-
-    /// After trouble a server often closes what it kept open; a call that meets this would be unknown for nothing.
-    /// Until the kept connections have aged out, each request gets its own.
-    pub(super) fn doubt(&self) {
-        let doubts = Arc::clone(&self.doubts);
-        doubts.fetch_add(1, Ordering::AcqRel);
-        tokio::spawn(async move {
-            tokio::time::sleep(IDLE + Duration::from_secs(1)).await;
-            doubts.fetch_sub(1, Ordering::AcqRel);
-        });
-    }
-
     /// `initialize` and `notifications/initialized`.
     async fn greet(&self) -> Result<Arc<Session>, String> {
         let body = message::write_request(HANDSHAKE, "initialize", &Hello::ours());
-        let response =
-            self.post(None, body).await.map_err(|e| format!("it cannot be reached: {}", plain(&e)))?;
+        let unreached = |failed| format!("it cannot be reached: {failed}");
+        let response = self.post(None, body, || true).await.map_err(unreached)?;
         if !response.status().is_success() {
             return Err(format!("it answered the handshake with HTTP {}", response.status().as_u16()));
         }
@@ -219,7 +169,7 @@ impl Wire {
         };
         let session = Arc::new(Session { id, hello: Arc::new(hello), over: CancellationToken::new() });
         let body = message::write_notification("notifications/initialized", None);
-        self.post(Some(&session), body).await.map_err(|e| format!("it cannot be reached: {}", plain(&e)))?;
+        self.post(Some(&session), body, || true).await.map_err(unreached)?;
         Ok(session)
     }
 
@@ -236,42 +186,35 @@ impl Wire {
         headers
     }
 
+    /// Posts a message, once; `begin` is asked right before its first byte.
     pub(super) async fn post(
         &self,
         session: Option<&Session>,
         body: String,
-    ) -> Result<reqwest::Response, reqwest::Error> {
-        let mut headers = self.headers(session);
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        self.client().post(self.url.clone()).headers(headers).body(body).send().await
+        begin: impl FnOnce() -> bool + Send,
+    ) -> Result<Response, Failed> {
+        let request = self
+            .request(Method::POST, session)
+            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .header(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"))
+            .body(body);
+        self.client.send(&request, begin).await
     }
 
     /// Opens a stream of server messages, after `last` if given.
-    pub(super) async fn get(
-        &self,
-        session: &Session,
-        last: Option<&str>,
-    ) -> Result<reqwest::Response, reqwest::Error> {
-        let mut headers = self.headers(Some(session));
-        headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+    pub(super) async fn get(&self, session: &Session, last: Option<&str>) -> Result<Response, Failed> {
+        let mut request = self
+            .request(Method::GET, Some(session))
+            .header(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(last) = last.and_then(|l| HeaderValue::from_str(l).ok()) {
-            headers.insert(HeaderName::from_static("last-event-id"), last);
+            request = request.header(HeaderName::from_static("last-event-id"), last);
         }
-        self.client().get(self.url.clone()).headers(headers).send().await
+        self.client.send(&request, || true).await
     }
-}
 
-/// An error without the URL, which may hold a secret.
-fn plain(error: &reqwest::Error) -> String {
-    let mut text =
-        if error.is_connect() { "no connection".to_owned() } else { "the exchange broke off".to_owned() };
-    let mut source = std::error::Error::source(error);
-    while let Some(inner) = source {
-        text = format!("{text}: {inner}");
-        source = inner.source();
+    fn request(&self, method: Method, session: Option<&Session>) -> Request {
+        Request::new(method, self.client.endpoint().target().clone()).headers(self.headers(session))
     }
-    text.chars().take(300).collect()
 }
 
 #[async_trait]
@@ -292,7 +235,7 @@ impl Upstream for HttpUpstream {
         let session = self.state.lock().await.session.clone();
         if let Some(session) = session.filter(|s| !s.over.is_cancelled()) {
             let body = message::write_notification(method, Some(&params));
-            tokio::time::timeout(CONNECT, self.wire.post(Some(&session), body)).await.ok();
+            tokio::time::timeout(NOTICE, self.wire.post(Some(&session), body, || true)).await.ok();
         }
     }
 
@@ -302,9 +245,8 @@ impl Upstream for HttpUpstream {
         let Some(session) = session else { return };
         session.over.cancel();
         if session.id.is_some() {
-            let headers = self.wire.headers(Some(&session));
-            let gone = self.wire.client().delete(self.wire.url.clone()).headers(headers).send();
-            tokio::time::timeout(Duration::from_secs(2), gone).await.ok();
+            let goodbye = self.wire.request(Method::DELETE, Some(&session));
+            tokio::time::timeout(Duration::from_secs(2), self.wire.client.send(&goodbye, || true)).await.ok();
         }
     }
 }

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::core::{Answer, Id, Message};
 use http::header;
+use mate_http::{BodyFault, Response};
 use std::{sync::Arc, time::Duration};
 
 /// Resumptions of one stream without a single event in between.
@@ -39,7 +40,7 @@ impl Source {
     }
 }
 
-fn content_type(response: &reqwest::Response) -> String {
+fn content_type(response: &Response) -> String {
     let value = response.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or("");
     value.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
 }
@@ -49,7 +50,7 @@ pub(super) async fn read(
     wire: &Wire,
     session: Option<&Arc<Session>>,
     source: Source,
-    response: reqwest::Response,
+    response: Response,
     reply: Reply,
 ) {
     let end = match content_type(&response).as_str() {
@@ -60,25 +61,17 @@ pub(super) async fn read(
     reply.end(match end {
         Ok(answer) => End::Answer(answer),
         Err(why) => {
-            wire.doubt();
+            wire.client.forget();
             End::Unknown(why)
         }
     });
 }
 
-async fn read_json(wire: &Wire, source: Source, mut response: reqwest::Response) -> Result<Answer, String> {
-    let max = wire.limits.message;
-    let mut body = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if body.len() + chunk.len() > max => {
-                return Err(format!("the answer was larger than {max} bytes and could not be read"));
-            }
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) => break,
-            Err(_) => return Err("the answer broke off".into()),
-        }
-    }
+async fn read_json(wire: &Wire, source: Source, response: Response) -> Result<Answer, String> {
+    let body = response.body(wire.limits.message).await.map_err(|fault| match fault {
+        BodyFault::TooLong(max) => format!("the answer was larger than {max} bytes and could not be read"),
+        BodyFault::Broken(_) => "the answer broke off".into(),
+    })?;
     match Message::read(&body) {
         Ok(Message::Response(r)) if r.id.as_ref().and_then(Id::as_number) == source.id() => Ok(r.answer),
         Ok(_) => Err("the answer belongs to no request of ours".into()),
@@ -90,7 +83,7 @@ async fn read_events(
     wire: &Wire,
     session: Option<&Arc<Session>>,
     source: Source,
-    mut response: reqwest::Response,
+    mut response: Response,
 ) -> Result<Answer, String> {
     let mut last: Option<String> = None;
     let mut resumes = 0;
@@ -123,7 +116,7 @@ async fn drain(
     wire: &Wire,
     session: Option<&Arc<Session>>,
     source: Source,
-    mut response: reqwest::Response,
+    mut response: Response,
     events: &mut SseEvents,
     heard: &mut bool,
 ) -> Result<Option<Answer>, String> {
@@ -139,6 +132,7 @@ async fn drain(
                 None => {}
                 Some(Message::Response(r)) => {
                     if r.id.is_some() && r.id.as_ref().and_then(Id::as_number) == source.id() {
+                        response.finish();
                         return Ok(Some(r.answer));
                     }
                     wire.inbound.diagnostic("it answered what was not asked");
@@ -152,7 +146,7 @@ async fn drain(
                     let (wire, session) = (wire.clone(), session.cloned());
                     tokio::spawn(async move {
                         let text = inbound::answer(Arc::clone(&wire.inbound), source.origin(), request).await;
-                        wire.post(session.as_deref(), text).await.ok();
+                        wire.post(session.as_deref(), text, || true).await.ok();
                     });
                 }
             }

@@ -30,6 +30,11 @@ impl Race {
         self.0.compare_exchange(WAITING, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
+    /// Must be asked right before the first byte. False: the waiter gave up, send nothing.
+    pub(crate) fn begin(&self) -> bool {
+        self.turn(BEGUN)
+    }
+
     /// The waiter gives up. True: it is now certain that nothing is sent.
     pub(crate) fn give_up(&self) -> bool {
         self.turn(GIVEN_UP) || self.0.load(Ordering::Acquire) == GIVEN_UP
@@ -54,9 +59,14 @@ impl Reply {
         (Self { race: race.clone(), end: Some(tx), late }, race, rx)
     }
 
-    /// Must be asked right before the first byte. False: the waiter gave up, send nothing.
+    /// As [`Race::begin`].
     pub(crate) fn begin(&self) -> bool {
-        self.race.turn(BEGUN)
+        self.race.begin()
+    }
+
+    /// For who sends without holding the reply.
+    pub(crate) fn race(&self) -> Race {
+        self.race.clone()
     }
 
     /// Ends the request.

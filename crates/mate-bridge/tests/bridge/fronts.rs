@@ -1,39 +1,51 @@
 //! The two ways in.
 
 use crate::support::{Children, Rig, connection, hello, rig, scripted, task_upstream, text, until};
+use http::{HeaderName, HeaderValue, Method, header};
 use mate_bridge::Limits;
-use reqwest::StatusCode;
+use mate_http::{Client, Endpoint, Request, Response, Trust};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 struct Http<'a> {
     rig: &'a Rig,
-    client: reqwest::Client,
+    client: Client,
     session: Option<String>,
 }
 
 impl<'a> Http<'a> {
     fn new(rig: &'a Rig) -> Self {
-        Self { rig, client: plain_client(), session: None }
+        let endpoint = Endpoint::parse(rig.bridge.url()).unwrap();
+        Self { rig, client: Client::new(endpoint, &Trust::Machine).unwrap(), session: None }
     }
 
-    fn request(&self, method: reqwest::Method) -> reqwest::RequestBuilder {
+    fn bare(&self, method: Method) -> Request {
+        Request::new(method, self.client.endpoint().target().clone())
+    }
+
+    fn request(&self, method: Method) -> Request {
         let request = self
-            .client
-            .request(method, self.rig.bridge.url())
-            .header("accept", "application/json, text/event-stream")
-            .bearer_auth(self.rig.bridge.bearer());
+            .bare(method)
+            .header(header::ACCEPT, value("application/json, text/event-stream"))
+            .header(header::AUTHORIZATION, value(&format!("Bearer {}", self.rig.bridge.bearer())));
         match &self.session {
-            Some(session) => {
-                request.header("mcp-session-id", session).header("mcp-protocol-version", "2025-11-25")
-            }
+            Some(session) => request
+                .header(HeaderName::from_static("mcp-session-id"), value(session))
+                .header(VERSION, value("2025-11-25")),
             None => request,
         }
     }
 
-    async fn post(&self, body: &Value) -> reqwest::Response {
-        let request = self.request(reqwest::Method::POST).header("content-type", "application/json");
-        request.body(body.to_string()).send().await.unwrap()
+    async fn send(&self, request: Request) -> Response {
+        self.client.send(&request, || true).await.unwrap()
+    }
+
+    async fn status(&self, request: Request) -> u16 {
+        self.send(request).await.status().as_u16()
+    }
+
+    async fn post(&self, body: &Value) -> Response {
+        self.send(json_body(self.request(Method::POST)).body(body.to_string())).await
     }
 
     async fn open(rig: &'a Rig) -> Self {
@@ -45,9 +57,18 @@ impl<'a> Http<'a> {
     }
 }
 
-fn plain_client() -> reqwest::Client {
-    rustls::crypto::ring::default_provider().install_default().ok();
-    reqwest::Client::builder().no_proxy().build().unwrap()
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+fn value(text: &str) -> HeaderValue {
+    HeaderValue::from_str(text).unwrap()
+}
+
+fn json_body(request: Request) -> Request {
+    request.header(header::CONTENT_TYPE, value("application/json"))
+}
+
+async fn read(response: Response) -> Value {
+    serde_json::from_slice(&response.body(1 << 20).await.unwrap()).unwrap()
 }
 
 fn request(id: u64, method: &str, params: Value) -> Value {
@@ -72,28 +93,24 @@ async fn a_call_over_http_is_answered_as_json_and_delivered() {
     let http = Http::open(&rig).await;
     let response = http.post(&call(1, json!({}))).await;
     assert_eq!(response.headers()["content-type"], "application/json");
-    let answer: Value = response.json().await.unwrap();
+    let answer = read(response).await;
     assert_eq!(text(&answer), "ok");
     until("the gate hears of the delivery", || *rig.notes.delivered.lock().unwrap() == ["op_1"]).await;
-    let gone = http.request(reqwest::Method::DELETE).send().await.unwrap();
-    assert_eq!(gone.status(), StatusCode::NO_CONTENT);
-    assert_eq!(http.post(&call(2, json!({}))).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(http.status(http.request(Method::DELETE)).await, 204);
+    assert_eq!(http.post(&call(2, json!({}))).await.status().as_u16(), 404);
 }
 
 #[tokio::test]
 async fn who_is_not_the_runtime_is_turned_away_before_anything_is_read() {
     let rig = http_rig(Limits::default()).await;
-    let client = plain_client();
-    let post = || client.post(rig.bridge.url()).header("content-type", "application/json").body("{");
-    assert_eq!(post().send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
-    assert_eq!(post().bearer_auth("wrong").send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
-    let right = || post().bearer_auth(rig.bridge.bearer());
-    assert_eq!(
-        right().header("origin", "https://evil.example").send().await.unwrap().status(),
-        StatusCode::FORBIDDEN
-    );
-    assert_eq!(right().header("host", "evil.example").send().await.unwrap().status(), StatusCode::FORBIDDEN);
-    assert_eq!(right().send().await.unwrap().status(), StatusCode::BAD_REQUEST);
+    let http = Http::new(&rig);
+    let post = || json_body(http.bare(Method::POST)).body("{");
+    assert_eq!(http.status(post()).await, 401);
+    assert_eq!(http.status(post().header(header::AUTHORIZATION, value("Bearer wrong"))).await, 401);
+    let right = || json_body(http.request(Method::POST)).body("{");
+    assert_eq!(http.status(right().header(header::ORIGIN, value("https://evil.example"))).await, 403);
+    assert_eq!(http.status(right().header(header::HOST, value("evil.example"))).await, 403);
+    assert_eq!(http.status(right()).await, 400);
 }
 
 #[tokio::test]
@@ -101,32 +118,26 @@ async fn odd_requests_get_a_clear_answer() {
     let rig = http_rig(Limits { message: 100_000, ..Limits::default() }).await;
     let http = Http::open(&rig).await;
     let bare = Http::new(&rig);
-    let raw = |body: String| {
-        http.request(reqwest::Method::POST).header("content-type", "application/json").body(body)
-    };
     for (body, status) in [
         ("".to_owned(), 400),
         ("[]".to_owned(), 400),
         ("{\"jsonrpc\":\"2.0\"}".to_owned(), 400),
         (format!("{{\"x\":\"{}\"}}", "y".repeat(200_000)), 413),
     ] {
-        let response = raw(body).send().await.unwrap();
+        let response = http.send(json_body(http.request(Method::POST)).body(body)).await;
         assert_eq!(response.status().as_u16(), status);
-        assert!(response.json::<Value>().await.unwrap()["error"]["message"].is_string());
+        assert!(read(response).await["error"]["message"].is_string());
     }
-    let plain = http.request(reqwest::Method::POST).body("{}").send().await.unwrap();
-    assert_eq!(plain.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
-    assert_eq!(bare.post(&call(1, json!({}))).await.status(), StatusCode::BAD_REQUEST);
-    let probe: Value = bare.post(&request(1, "server/discover", json!({}))).await.json().await.unwrap();
+    assert_eq!(http.status(http.request(Method::POST).body("{}")).await, 415);
+    assert_eq!(bare.post(&call(1, json!({}))).await.status().as_u16(), 400);
+    let probe = read(bare.post(&request(1, "server/discover", json!({}))).await).await;
     assert_eq!((&probe["id"], &probe["error"]["code"]), (&json!(1), &json!(-32601)));
-    let odd = http.post(&request(2, "x/unknown", json!({}))).await.json::<Value>().await.unwrap();
+    let odd = read(http.post(&request(2, "x/unknown", json!({}))).await).await;
     assert_eq!(odd["error"]["code"], -32601);
-    let version = http.request(reqwest::Method::POST).header("mcp-protocol-version", "1999-01-01");
-    let response =
-        version.header("content-type", "application/json").body(call(3, json!({})).to_string()).send().await;
-    assert!(matches!(response.unwrap().status().as_u16(), 200 | 400));
-    let put = http.request(reqwest::Method::PUT).send().await.unwrap();
-    assert_eq!(put.status(), StatusCode::METHOD_NOT_ALLOWED);
+    let version = json_body(http.request(Method::POST)).header(VERSION, value("1999-01-01"));
+    let status = http.status(version.body(call(3, json!({})).to_string())).await;
+    assert!(matches!(status, 200 | 400));
+    assert_eq!(http.status(http.request(Method::PUT)).await, 405);
 }
 
 #[tokio::test]
@@ -137,7 +148,7 @@ async fn an_answer_that_takes_its_time_becomes_a_stream_and_progress_comes_first
     let params = json!({ "name": "up__get", "arguments": {}, "_meta": { "progressToken": 7 } });
     let response = http.post(&request(1, "tools/call", params)).await;
     assert_eq!(response.headers()["content-type"], "text/event-stream");
-    let body = response.text().await.unwrap();
+    let body = String::from_utf8(response.body(1 << 20).await.unwrap()).unwrap();
     let (progress, answer) = (body.find("notifications/progress").unwrap(), body.find("\"result\"").unwrap());
     assert!(progress < answer, "{body}");
     until("the stream's answer counts as delivered", || rig.notes.delivered.lock().unwrap().len() == 1).await;
@@ -154,9 +165,9 @@ async fn what_nobody_asked_comes_over_the_get_stream_once() {
     let rig = http_rig(Limits::default()).await;
     let http = Http::open(&rig).await;
     http.post(&request(1, "tools/list", json!({}))).await;
-    let mut stream = http.request(reqwest::Method::GET).send().await.unwrap();
+    let mut stream = http.send(http.request(Method::GET)).await;
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
-    assert_eq!(http.request(reqwest::Method::GET).send().await.unwrap().status(), StatusCode::CONFLICT);
+    assert_eq!(http.status(http.request(Method::GET)).await, 409);
     rig.bridge.refresh();
     let mut seen = String::new();
     while !seen.contains("notifications/tools/list_changed") {

@@ -74,7 +74,7 @@ async fn names_that_would_change_the_address_are_not_asked_for() {
     }
     assert!(fixture.asked().is_empty());
     let _ = fixture.run(&["task", "show", "../projects?x=1#y"]).await;
-    assert_eq!(fixture.asked()[0].line, "GET /api/v1/tasks/..%2Fprojects%3Fx=1%23y");
+    assert_eq!(fixture.asked()[0].line, "GET /api/v1/tasks/..%2Fprojects%3Fx%3D1%23y");
 }
 
 #[tokio::test]
