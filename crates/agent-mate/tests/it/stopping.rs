@@ -86,9 +86,7 @@ fn g06_stop_while_the_agent_speaks() {
     let world = World::new(Store::Sqlite);
     let long = "word ".repeat(400);
     let task = world.submit(&json!([{"text": long, "chunks": 400, "gap_ms": 50}]));
-    until("the agent speaks", || {
-        world.event_types(&id(&task)).contains(&"agent.message".to_owned()).then_some(())
-    });
+    until_told(&world, &id(&task), "agent.message");
     assert_stopped(&world, &id(&task), &stop(&world, "stop", &id(&task)));
     runtime_is_gone(&world);
     assert_usable(&world, &task);
@@ -130,9 +128,7 @@ fn g06_a_runtime_that_hears_nothing_is_ended_step_by_step() {
     let deaf = format!("trap '' TERM; {} scripted-runtime; sleep 1000", program());
     world.ok(&["runtime", "add", "deaf", "--", "/bin/sh", "-c", &deaf]);
     let task = world.submit(&json!([{"plan": ["hang"]}, {"ignore_cancel": true, "hang": true}]));
-    until("the agent speaks", || {
-        world.event_types(&id(&task)).contains(&"agent.message".to_owned()).then_some(())
-    });
+    until_told(&world, &id(&task), "agent.plan");
     assert_stopped(&world, &id(&task), &stop(&world, "stop", &id(&task)));
     let events = world.events(&id(&task));
     let steps: Vec<&str> = events.iter().filter_map(|event| event["data"]["step"].as_str()).collect();
@@ -147,9 +143,7 @@ fn g06_a_runtime_that_hears_nothing_is_ended_step_by_step() {
 fn g06_kill_of_a_hanging_runtime() {
     let world = World::new(Store::Sqlite);
     let task = world.submit(&json!([{"plan": ["hang"]}, {"ignore_cancel": true, "hang": true}]));
-    until("the agent speaks", || {
-        world.event_types(&id(&task)).contains(&"agent.message".to_owned()).then_some(())
-    });
+    until_told(&world, &id(&task), "agent.plan");
     assert_stopped(&world, &id(&task), &stop(&world, "kill", &id(&task)));
     runtime_is_gone(&world);
     assert_usable(&world, &task);
@@ -160,9 +154,7 @@ fn g06_a_stop_that_was_asked_survives_the_worker() {
     let world = World::new(Store::Sqlite);
     let task = world.submit(&json!([{"plan": ["hang"]}, {"ignore_cancel": true, "hang": true}]));
     let session = task["session"].as_str().expect("a session");
-    until("the agent speaks", || {
-        world.event_types(&id(&task)).contains(&"agent.message".to_owned()).then_some(())
-    });
+    until_told(&world, &id(&task), "agent.plan");
     world.ok(&["task", "stop", "--no-wait", &id(&task)]);
     world.worker(session).kill();
     assert_stopped(&world, &id(&task), &world.wait(&id(&task)).0);
@@ -180,9 +172,7 @@ fn f39_children_that_leave_their_group_are_gone_when_stopped_is_shown() {
     world.ok(&["runtime", "add", "busy", "--", "/bin/sh", "-c", &busy]);
     let task = id(&world.submit(&json!([{"plan": ["hang"]}, {"hang": true}])));
     world.the_process("sleep 7321 ");
-    until("the agent speaks", || {
-        world.event_types(&task).contains(&"agent.message".to_owned()).then_some(())
-    });
+    until_told(&world, &task, "agent.plan");
     assert_stopped(&world, &task, &stop(&world, "stop", &task));
     assert!(world.processes("sleep 7321").is_empty(), "it lives on though `stopped` is shown");
 }

@@ -11,7 +11,7 @@ mod world;
 
 pub(crate) use command::{Output, program, run};
 pub(crate) use processes::Process;
-pub(crate) use record::items;
+pub(crate) use record::{items, json_lines};
 pub(crate) use serve::Serve;
 pub(crate) use wait::{until, while_true};
 pub(crate) use world::{Store, World, id, stub};
