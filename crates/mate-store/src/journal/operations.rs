@@ -168,3 +168,33 @@ impl JournalReader {
         read::first(&self.db.fetch(KEPT, values).await?, |row| row.blob("sealed").map(<[u8]>::to_vec))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Database, JOURNAL_SCHEMA, SqliteDatabase, SqliteOptions, Value};
+
+    /// Without its numbers the planner walks through the whole session: slow, and slower with each operation.
+    #[tokio::test]
+    async fn g11_what_is_asked_of_operations_does_not_walk_through_history() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = SqliteDatabase::open(&folder.path().join("journal.db"), SqliteOptions::JOURNAL).await.unwrap();
+        db.migrate(&JOURNAL_SCHEMA).await.unwrap();
+        for (sql, index) in [
+            (UNCERTAIN, "INDEX operations_uncertain (session=? AND call_key=?)"),
+            (SAME, "INDEX operations_by_call (session=? AND call_key=?)"),
+            (OPEN, "INDEX operations_open (session=? AND number>?)"),
+            (COUNT_OPEN, "INDEX operations_open (session=?)"),
+            (UNKNOWN, "INDEX operations_unknown (session=? AND number>?)"),
+            (COUNT_UNKNOWN, "INDEX operations_unknown (session=?)"),
+            (OF_TASK, "INDEX operations_of_task (session=? AND task=? AND number>?)"),
+            (ONE, "PRIMARY KEY (session=? AND number=?)"),
+        ] {
+            let explain: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {sql}").into_boxed_str());
+            let values = (1..=5).filter(|n| sql.contains(&format!("${n}"))).map(|_| Value::Null).collect();
+            let plan = db.fetch(explain, values).await.unwrap();
+            let steps: Vec<_> = plan.iter().map(|row| row.text("detail").unwrap()).collect();
+            assert!(steps.iter().any(|step| step.ends_with(index)), "{sql}\n{steps:?}");
+        }
+    }
+}
