@@ -27,7 +27,7 @@ pub struct Go {
     pub(super) permit: Permit,
     pub(super) class: EffectClass,
     pub(super) turn: CurrentTurn,
-    pub(super) _twin: Option<TwinGuard>,
+    pub(super) twin: Option<TwinGuard>,
     /// The W3C trace id of the call, 32 hexadecimal digits.
     pub trace: String,
 }
@@ -101,7 +101,8 @@ impl Admission {
         let trace = self.engine.entropy.uuid().simple().to_string();
         let operation = self.operation(request, turn, requested_at, Some(&allowed), class, imprint, trace.clone());
         let permit = self.commit_intent(operation).await?;
-        let go = Go { permit, class, turn, _twin: twin, trace };
+        let twin = twin.map(TwinGuard::intended);
+        let go = Go { permit, class, turn, twin, trace };
         self.second_read(request, go).await
     }
 

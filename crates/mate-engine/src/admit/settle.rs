@@ -35,7 +35,11 @@ impl Admission {
     /// The journal's: then the outcome is not recorded, and the agent must not be told of one.
     pub async fn settle(&self, go: Go, ended: Ended) -> Result<OperationStateWord, EngineError> {
         let from = OperationState::InFlight;
-        self.write_outcome(go.operation(), &from, go.class, go.turn, ended).await
+        let word = self.write_outcome(go.operation(), &from, go.class, go.turn, ended).await?;
+        if let Some(twin) = go.twin {
+            twin.settled();
+        }
+        Ok(word)
     }
 
     /// Records an answer that came after its call had been given up as unknown.

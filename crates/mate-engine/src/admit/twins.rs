@@ -24,10 +24,27 @@ pub(super) struct Twins(Arc<Mutex<HashMap<TwinKey, watch::Sender<()>>>>);
 pub(super) struct TwinGuard {
     key: TwinKey,
     all: Arc<Mutex<HashMap<TwinKey, watch::Sender<()>>>>,
+    intended: bool,
+}
+
+impl TwinGuard {
+    /// The intent is durable: from here on, only a written outcome lets an equal call in.
+    pub(super) const fn intended(mut self) -> Self {
+        self.intended = true;
+        self
+    }
+
+    /// The outcome is durable.
+    pub(super) fn settled(mut self) {
+        self.intended = false;
+    }
 }
 
 impl Drop for TwinGuard {
     fn drop(&mut self) {
+        if self.intended {
+            return;
+        }
         if let Ok(mut all) = self.all.lock() {
             all.remove(&self.key);
         }
@@ -42,6 +59,27 @@ impl Twins {
             return Err(first.subscribe());
         }
         all.insert(key.clone(), watch::Sender::new(()));
-        Ok(TwinGuard { key: key.clone(), all: Arc::clone(&self.0) })
+        Ok(TwinGuard { key: key.clone(), all: Arc::clone(&self.0), intended: false })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(digest: &str) -> TwinKey {
+        let connection = ConnectionId::new(uuid::Uuid::from_u128(1));
+        TwinKey { connection, tool: "send".to_owned(), digest: digest.to_owned() }
+    }
+
+    #[test]
+    fn g04_an_intended_call_without_a_written_outcome_bars_its_equals() {
+        let twins = Twins::default();
+        drop(twins.enter(&key("a")).expect("nothing was intended yet"));
+        twins.enter(&key("a")).expect("still nothing").intended().settled();
+        drop(twins.enter(&key("a")).expect("that one was settled").intended());
+        let waiting = twins.enter(&key("a")).expect_err("nobody knows what became of it");
+        assert!(!waiting.has_changed().expect("and nobody says so"));
+        assert!(twins.enter(&key("b")).is_ok());
     }
 }
