@@ -98,3 +98,56 @@ pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     }
     cause.to_string().chars().take(300).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::Metered;
+    use std::{
+        io,
+        os::{fd::AsFd, unix::net::UnixStream},
+        pin::Pin,
+        task::{Context, Poll},
+    };
+    use tokio::io::ReadBuf;
+
+    /// Takes so many bytes and then breaks.
+    struct Breaks(usize);
+
+    impl AsyncRead for Breaks {
+        fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for Breaks {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            let taken = bytes.len().min(self.0);
+            self.0 -= taken;
+            Poll::Ready(if taken == 0 { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(taken) })
+        }
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn g05_the_first_byte_that_the_socket_took_decides() {
+        let (socket, _peer) = UnixStream::pair().unwrap();
+        for taken in [0, 1, 10] {
+            let sent = Sent::default();
+            let stream = Metered::new(Breaks(taken), sent.clone());
+            let held = socket.as_fd().try_clone_to_owned().unwrap();
+            let mut connection = Connection::begin(stream, held, sent).await.unwrap();
+            let broken = connection.send(http::Request::new(Full::new("hello".into()))).await.err().unwrap();
+            assert_eq!(matches!(broken, Broken::Before(_)), taken == 0, "{taken} bytes taken");
+        }
+    }
+}

@@ -41,7 +41,9 @@ impl Response {
     ) -> Self {
         let (head, body) = response.into_parts();
         let mut response = Self { head, body, connection: Some(connection), keeper };
-        response.release();
+        if response.body.is_end_stream() {
+            response.release();
+        }
         response
     }
 
@@ -62,7 +64,9 @@ impl Response {
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, BodyFault> {
         loop {
             let frame = self.body.frame().await;
-            self.release();
+            if frame.is_none() || self.body.is_end_stream() {
+                self.release();
+            }
             match frame {
                 None => return Ok(None),
                 Some(Err(error)) => return Err(BodyFault::Broken(innermost(&error))),
@@ -91,30 +95,26 @@ impl Response {
         Ok(body)
     }
 
-    /// Nothing more is expected: keeps the connection if the body ends soon.
-    pub fn finish(mut self) {
+    /// Nothing more is expected: reads what is left, bounded in length and time, so that the connection can be kept.
+    pub async fn finish(mut self) {
         if self.connection.is_none() {
             return;
         }
-        tokio::spawn(async move {
-            let rest = async {
-                let mut length = 0;
-                while let Ok(Some(chunk)) = self.chunk().await {
-                    length += chunk.len();
-                    if length > REST {
-                        return;
-                    }
+        let rest = async {
+            let mut length = 0;
+            while let Ok(Some(chunk)) = self.chunk().await {
+                length += chunk.len();
+                if length > REST {
+                    return;
                 }
-            };
-            tokio::time::timeout(REST_TIME, rest).await.ok();
-        });
+            }
+        };
+        tokio::time::timeout(REST_TIME, rest).await.ok();
     }
 
-    /// Gives the connection back when the body has ended.
+    /// Gives the connection back: the body has ended.
     fn release(&mut self) {
-        if self.body.is_end_stream()
-            && let Some(connection) = self.connection.take()
-        {
+        if let Some(connection) = self.connection.take() {
             self.keeper.put(connection);
         }
     }

@@ -132,7 +132,7 @@ async fn drain(
                 None => {}
                 Some(Message::Response(r)) => {
                     if r.id.is_some() && r.id.as_ref().and_then(Id::as_number) == source.id() {
-                        response.finish();
+                        tokio::spawn(response.finish());
                         return Ok(Some(r.answer));
                     }
                     wire.inbound.diagnostic("it answered what was not asked");

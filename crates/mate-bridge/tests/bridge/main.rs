@@ -6,6 +6,7 @@ mod calls;
 mod capabilities;
 mod fronts;
 mod http_truth;
+mod https;
 mod odd_results;
 mod stdio_truth;
 mod support;

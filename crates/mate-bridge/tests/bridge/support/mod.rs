@@ -8,7 +8,9 @@ mod raw;
 pub(crate) use client::{Lines, Rig, hello, rig, text};
 pub(crate) use gate::{Notes, Ticks};
 pub(crate) use processes::{Children, connection, count, evil, http, probe, task_upstream};
-pub(crate) use raw::{raw_http, resuming_http, scripted, serve_listener, slow_http};
+pub(crate) use raw::{
+    closing_http, raw_http, resuming_http, scripted, serve_http, serve_listener, slow_http,
+};
 use std::time::Duration;
 
 /// Waits for a condition, never for time; fails after 20 s.

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::io::{
+    AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream,
+};
 
 /// An upstream over an in-memory pipe: `answer` maps a request (as it came) to the `result` text, or to nothing.
 pub(crate) fn scripted(
@@ -63,8 +65,8 @@ pub(crate) async fn raw_http(
     url
 }
 
-async fn serve_http(
-    mut stream: tokio::net::TcpStream,
+pub(crate) async fn serve_http(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
     answer: &(dyn Fn(&Value) -> Option<(&'static str, String)> + Send + Sync),
     keep: bool,
 ) -> Option<()> {
@@ -126,6 +128,36 @@ pub(crate) async fn serve_listener(listener: tokio::net::TcpListener) {
             serve_http(stream, &plain, false).await;
         });
     }
+}
+
+/// Answers one request on each connection and then closes it without a word; `closed` hears of each call that this
+/// happened to. It runs in a thread of its own, so that it goes on while the test's runtime stands still.
+pub(crate) fn closing_http(closed: std::sync::mpsc::Sender<()>) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async move {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            while let Ok((stream, _)) = listener.accept().await {
+                let called = std::sync::atomic::AtomicBool::new(false);
+                let answer = |m: &Value| {
+                    let result = standard(m).unwrap_or_else(|| {
+                        called.store(true, std::sync::atomic::Ordering::Relaxed);
+                        r#"{"content":[{"type":"text","text":"ok"}]}"#.into()
+                    });
+                    let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", m["id"]);
+                    Some(("application/json", text))
+                };
+                serve_http(stream, &answer, false).await;
+                if called.into_inner() && closed.send(()).is_err() {
+                    return;
+                }
+            }
+        });
+    });
+    url
 }
 
 /// Answers calls with `slow: true` only once the gate opens; the others at once.
