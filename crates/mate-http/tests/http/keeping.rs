@@ -22,8 +22,10 @@ async fn a_connection_is_used_again() {
 async fn g05_a_kept_connection_that_the_server_closed_does_not_make_the_next_request_unknown() {
     for reset in [false, true] {
         let (closed, wait) = mpsc::channel();
+        let (go, may_close) = mpsc::channel::<()>();
         let url = serve(move |_, mut stream| {
             answer(&mut stream).unwrap();
+            may_close.recv().unwrap();
             if reset {
                 rustix::net::sockopt::set_socket_linger(&stream, Some(std::time::Duration::ZERO)).unwrap();
             }
@@ -32,8 +34,12 @@ async fn g05_a_kept_connection_that_the_server_closed_does_not_make_the_next_req
         });
         let client = client(&url);
         for n in 0..50 {
-            // The runtime has not heard of the end yet: this thread is the only one that could tell it.
             assert_eq!(exchange(&client).await, "ok", "request {n}, reset: {reset}");
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            // The connection is idle now, and the runtime does not hear of its end: this thread stands still.
+            go.send(()).unwrap();
             wait.recv_timeout(PATIENCE).unwrap();
         }
     }
