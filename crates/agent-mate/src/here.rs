@@ -2,8 +2,7 @@
 
 use crate::{
     cli::{Check, Command, Context, Exit, Failure, HereCommand, HiddenCommand, ServeArgs},
-    opening,
-    serve as coordinator,
+    opening, serve as coordinator,
 };
 use etcetera::{BaseStrategy, choose_base_strategy};
 use mate_engine::{Home, Settings, admin};
@@ -24,7 +23,9 @@ pub(crate) fn runtime(command: &Command) -> io::Result<Runtime> {
         command,
         Command::Here(HereCommand::Serve(_))
             | Command::Hidden(
-                HiddenCommand::SessionWorker { .. } | HiddenCommand::BenchBridge(_) | HiddenCommand::BenchStore(_)
+                HiddenCommand::SessionWorker { .. }
+                    | HiddenCommand::BenchBridge(_)
+                    | HiddenCommand::BenchStore(_)
             )
     );
     if many {
@@ -119,7 +120,8 @@ pub(crate) async fn serve(context: &Context, arguments: ServeArgs) -> Result<Exi
 
 async fn end_asked() {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
         return std::future::pending().await;
     };
     tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
@@ -153,11 +155,16 @@ async fn containment() -> Check {
         let container = mate_runtime::container::Container::start(&spec).await?;
         let means = container.record().means;
         container.kill().await?;
-        anyhow::Ok(format!("sessions are contained by {}", json!(means).as_str().unwrap_or("a means of the kernel")))
+        anyhow::Ok(format!(
+            "sessions are contained by {}",
+            json!(means).as_str().unwrap_or("a means of the kernel")
+        ))
     };
     match tried.await {
         Ok(detail) => Check::well("containment", detail),
-        Err(error) => Check::ill("containment", format!("sessions cannot be contained, so none can run: {error:#}")),
+        Err(error) => {
+            Check::ill("containment", format!("sessions cannot be contained, so none can run: {error:#}"))
+        }
     }
 }
 

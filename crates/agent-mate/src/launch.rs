@@ -74,11 +74,18 @@ impl Undertaker for Containers {
 pub(crate) fn stop_evidence(evidence: &Evidence, clock: &dyn Clock) -> StopEvidence {
     let means = evidence.container.as_ref().map_or_else(
         || "none".to_owned(),
-        |container| serde_json::to_value(container.means).ok().and_then(|means| means.as_str().map(str::to_owned)).unwrap_or_default(),
+        |container| {
+            serde_json::to_value(container.means)
+                .ok()
+                .and_then(|means| means.as_str().map(str::to_owned))
+                .unwrap_or_default()
+        },
     );
     let proof = match &evidence.proof {
         Proof::NeverStarted => return StopEvidence::NeverStarted,
-        Proof::Witnessed(_) => "the keeper saw the end of the container's first process, which the kernel lets go last",
+        Proof::Witnessed(_) => {
+            "the keeper saw the end of the container's first process, which the kernel lets go last"
+        }
         Proof::EarlierBoot => "the container belonged to an earlier boot of this machine",
         Proof::InitGone => "the container's first process is gone, which the kernel lets go last",
     };

@@ -49,12 +49,7 @@ async fn dispatch(cli: Cli) -> ExitCode {
         Ok(home) => home,
         Err(why) => return fail(&screen, &Failure::usage(why)),
     };
-    let context = Context {
-        home,
-        screen,
-        timeout: cli.globals.timeout,
-        entropy: Arc::new(SystemEntropy),
-    };
+    let context = Context { home, screen, timeout: cli.globals.timeout, entropy: Arc::new(SystemEntropy) };
     let done = match cli.command {
         Command::Client(command) => cli::run(*command, &context).await,
         Command::Here(HereCommand::Init(_)) => here::init(&context).await,
@@ -96,7 +91,9 @@ async fn hidden(command: HiddenCommand, context: &Context) -> ExitCode {
             eprintln!("agent-mate keeper: started by session workers alone");
             ExitCode::from(2)
         }
-        HiddenCommand::BenchBridge(arguments) => measured(bench::bridge(context.home.clone(), arguments).await),
+        HiddenCommand::BenchBridge(arguments) => {
+            measured(bench::bridge(context.home.clone(), arguments).await)
+        }
         HiddenCommand::BenchStore(arguments) => measured(bench::store(arguments).await),
         HiddenCommand::BenchRuntime { door } => measured(bench::runtime(&door).await),
         HiddenCommand::ScriptedRuntime { arguments } => mate_demo::scripted_runtime_main(arguments).await,

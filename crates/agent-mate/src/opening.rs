@@ -7,7 +7,8 @@ use mate_engine::{
 };
 use mate_guard::{Vault, key_file};
 use mate_store::{
-    Database, JOURNAL_SCHEMA, Ledger, PostgresDatabase, SqliteDatabase, SqliteOptions, postgres::PostgresOptions,
+    Database, JOURNAL_SCHEMA, Ledger, PostgresDatabase, SqliteDatabase, SqliteOptions,
+    postgres::PostgresOptions,
 };
 use std::{env, sync::Arc};
 
@@ -41,7 +42,8 @@ pub(crate) async fn open_any(home: &Home) -> Result<Opened> {
             (Arc::new(database), Stores::embedded(home.clone()))
         }
         Some(url) => {
-            let database: Arc<dyn Database> = Arc::new(PostgresDatabase::open(url, PostgresOptions::default()).await?);
+            let database: Arc<dyn Database> =
+                Arc::new(PostgresDatabase::open(url, PostgresOptions::default()).await?);
             database.migrate(&JOURNAL_SCHEMA).await?;
             (Arc::clone(&database), Stores::shared(home.clone(), database))
         }

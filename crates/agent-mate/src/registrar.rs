@@ -15,7 +15,10 @@ impl Registrar for Presets {
         let registration = match &wish.preset {
             Some(preset) => {
                 let preset = mate_runtime::presets::find(preset).ok_or_else(|| {
-                    EngineError::invalid("preset", format!("no such preset; one of: {}", mate_runtime::presets::names().join(", ")))
+                    EngineError::invalid(
+                        "preset",
+                        format!("no such preset; one of: {}", mate_runtime::presets::names().join(", ")),
+                    )
                 })?;
                 let preset = preset.registration();
                 if command.is_empty() { preset } else { Registration { command, ..preset } }

@@ -143,9 +143,10 @@ async fn lost_at_own_work(reader: &JournalReader, task: TaskId) -> Result<bool, 
     let turns = reader.turns(Some(task), 0, PAGE).await?.items;
     Ok(turns.iter().any(|turn| match &turn.state {
         TurnState::Ended { end: TurnEnd::Lost { own_activity, .. }, .. } => *own_activity,
-        TurnState::Ended { .. } | TurnState::Starting | TurnState::Prompted { .. } | TurnState::Settling { .. } => {
-            false
-        }
+        TurnState::Ended { .. }
+        | TurnState::Starting
+        | TurnState::Prompted { .. }
+        | TurnState::Settling { .. } => false,
     }))
 }
 

@@ -60,9 +60,10 @@ impl EngineError {
 impl From<StoreError> for EngineError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Busy(_) | StoreError::Full(_) | StoreError::ReadOnly(_) | StoreError::Unavailable { .. } => {
-                Self::Unavailable(error.to_string())
-            }
+            StoreError::Busy(_)
+            | StoreError::Full(_)
+            | StoreError::ReadOnly(_)
+            | StoreError::Unavailable { .. } => Self::Unavailable(error.to_string()),
             StoreError::Guard { .. } => Self::Refused {
                 code: "changed_meanwhile",
                 detail: "somebody else changed it at the same moment: look again, then repeat".to_owned(),

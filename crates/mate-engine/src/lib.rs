@@ -26,7 +26,9 @@ pub use recover::{Recovered, Undertaker};
 pub use schedule::{Launcher, Round, Scheduler};
 pub use settings::Settings;
 pub use stores::Stores;
-pub use task::{Cursor, EventPage, EventView, OperationPage, OperationView, Report, Submit, TaskPage, TaskView};
+pub use task::{
+    Cursor, EventPage, EventView, OperationPage, OperationView, Report, Submit, TaskPage, TaskView,
+};
 
 use mate_guard::{Key, Vault};
 use mate_model::{Clock, Entropy};

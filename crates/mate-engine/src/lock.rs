@@ -20,8 +20,13 @@ impl SessionLock {
     /// # Errors
     /// What the file system says.
     pub fn try_take(folder: &SessionFolder) -> io::Result<Option<Self>> {
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(folder.lock())?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(folder.lock())?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self(file))),
             Err(TryLockError::WouldBlock) => Ok(None),

@@ -26,7 +26,8 @@ impl Engine {
     /// [`EngineError::NotAuthenticated`] when it is unknown, expired or revoked, or its account is disabled.
     pub async fn authenticate(&self, bearer: &str) -> Result<Principal, EngineError> {
         let token = ApiToken::parse(bearer).map_err(|_| EngineError::NotAuthenticated)?;
-        let row = self.ledger.authority(*token.hash().as_bytes()).await?.ok_or(EngineError::NotAuthenticated)?;
+        let row =
+            self.ledger.authority(*token.hash().as_bytes()).await?.ok_or(EngineError::NotAuthenticated)?;
         if !row.holds(self.clock.now()) {
             return Err(EngineError::NotAuthenticated);
         }

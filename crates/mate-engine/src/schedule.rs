@@ -5,11 +5,7 @@
 use crate::{Engine, EngineError, SessionLock, Undertaker, recover::was_hosted};
 use async_trait::async_trait;
 use mate_model::{Epoch, SessionId, records::Session};
-use std::{
-    collections::HashMap,
-    fs::File,
-    time::Duration,
-};
+use std::{collections::HashMap, fs::File, time::Duration};
 
 /// How many sessions are looked at in one query.
 const PAGE: u32 = 200;
@@ -125,7 +121,8 @@ impl Engine {
     /// # Errors
     /// The ledger's.
     pub async fn has_work(&self, session: SessionId) -> Result<bool, EngineError> {
-        Ok(self.ledger.running(session).await?.is_some() || self.ledger.next_accepted(session).await?.is_some())
+        Ok(self.ledger.running(session).await?.is_some()
+            || self.ledger.next_accepted(session).await?.is_some())
     }
 }
 
@@ -136,7 +133,8 @@ async fn look_after(
     undertaker: &dyn Undertaker,
 ) -> Result<Round, EngineError> {
     let folder = engine.home.session(session.id);
-    let broken = |error: std::io::Error| EngineError::Unavailable(format!("{}: {error}", folder.lock().display()));
+    let broken =
+        |error: std::io::Error| EngineError::Unavailable(format!("{}: {error}", folder.lock().display()));
     if !folder.path().exists() {
         // A worker of the lost folder, if one lives, has an older epoch: it can admit and conclude nothing.
         tracing::error!(session = %session.id, "the session's folder is gone; what it held is lost");

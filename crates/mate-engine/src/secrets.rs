@@ -44,8 +44,8 @@ impl Engine {
         let place = Place { table: "connections", id: &id, column: "sealed" };
         let wrong = |why: String| EngineError::Internal(format!("the secrets of {}: {why}", connection.name));
         let clear = self.vault.open(place, envelope).map_err(|error| wrong(error.to_string()))?;
-        let sealed: Sealed =
-            serde_json::from_slice(clear.expose()).map_err(|_| wrong("they are not what was sealed".to_owned()))?;
+        let sealed: Sealed = serde_json::from_slice(clear.expose())
+            .map_err(|_| wrong("they are not what was sealed".to_owned()))?;
         let secret = |(name, value): (String, String)| (name, Secret::new(value.into_bytes()));
         Ok(OpenedSecrets {
             env: sealed.env.into_iter().map(secret).collect(),

@@ -57,7 +57,13 @@ pub struct SessionSettings {
 
 impl Default for SessionSettings {
     fn default() -> Self {
-        Self { idle_seconds: 120, settle_seconds: 60, start_seconds: 120, list_seconds: 15, call_seconds: 600 }
+        Self {
+            idle_seconds: 120,
+            settle_seconds: 60,
+            start_seconds: 120,
+            list_seconds: 15,
+            call_seconds: 600,
+        }
     }
 }
 
@@ -140,7 +146,10 @@ mod tests {
         let path = folder.path().join("config.toml");
         fs::write(&path, "[session]\nidle_seconds = 5\nidel = 3\n").expect("written");
         let error = Settings::read(&path).expect_err("refused").to_string();
-        assert!(error.contains("config.toml") && error.contains("line 3") && error.contains("idel"), "{error}");
+        assert!(
+            error.contains("config.toml") && error.contains("line 3") && error.contains("idel"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use crate::{EngineError, Home};
 use mate_model::{Epoch, Micros, SessionId};
 use mate_store::{
-    Database, JOURNAL_SCHEMA, JournalHead, JournalReader, JournalWriter, SqliteDatabase, SqliteOptions, Takeover,
+    Database, JOURNAL_SCHEMA, JournalHead, JournalReader, JournalWriter, SqliteDatabase, SqliteOptions,
+    Takeover,
 };
 use std::{
     collections::VecDeque,
@@ -42,7 +43,8 @@ impl Stores {
         if self.shared.is_some() {
             return Ok(());
         }
-        let database = SqliteDatabase::open(&self.home.session(session).journal(), SqliteOptions::JOURNAL).await?;
+        let database =
+            SqliteDatabase::open(&self.home.session(session).journal(), SqliteOptions::JOURNAL).await?;
         database.migrate(&JOURNAL_SCHEMA).await?;
         database.close().await;
         Ok(())

@@ -1,5 +1,8 @@
 //! The real clock and the real randomness: the one place that reads them.
-#![expect(clippy::disallowed_methods, reason = "everybody else takes time and randomness as arguments from here")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "everybody else takes time and randomness as arguments from here"
+)]
 
 use mate_model::{Clock, Entropy, Micros};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

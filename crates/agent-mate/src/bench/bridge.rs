@@ -1,7 +1,10 @@
 //! `bench-bridge`: real sessions for a comparison. The coordinator runs in this process; each session has its
 //! worker, keeper and runtime as processes of their own, started as ever.
 
-use super::{figures::say, house::{CONNECTION, House}};
+use super::{
+    figures::say,
+    house::{CONNECTION, House},
+};
 use crate::serve;
 use anyhow::{Context, Result, anyhow};
 use mate_engine::{Home, SessionLock};
@@ -33,7 +36,8 @@ pub(super) async fn run(home: Home, sessions: usize, upstream: &str) -> Result<(
     let coordinator = tokio::spawn(serve::serve(house.opened, Some(listen), shutdown.clone(), |_| ()));
     let (mut targets, mut runtimes) = (Vec::new(), Vec::new());
     for _ in 0..sessions {
-        let (target, runtime) = timeout(PATIENCE, meet(&door)).await.context("a session did not come up")??;
+        let (target, runtime) =
+            timeout(PATIENCE, meet(&door)).await.context("a session did not come up")??;
         targets.push(target);
         runtimes.push(runtime);
     }

@@ -16,7 +16,11 @@ impl Times {
     /// The time below which `share` of them lie, in milliseconds.
     pub(super) fn quantile(&self, share: f64) -> f64 {
         let last = self.0.len().saturating_sub(1);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index within the list")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "an index within the list"
+        )]
         let index = (last as f64 * share) as usize;
         self.0.get(index).map_or(f64::NAN, |micros| millis(*micros))
     }

@@ -44,7 +44,8 @@ impl Hosted {
     pub(super) async fn take(home: &Home, task: &Task) -> Result<Self> {
         let house = House::again(home.clone()).await?;
         let engine = house.engine();
-        let lock = SessionLock::try_take(&home.session(task.session))?.context("the session is hosted already")?;
+        let lock =
+            SessionLock::try_take(&home.session(task.session))?.context("the session is hosted already")?;
         let epoch = engine.host(task.session, &lock).await?;
         let (journal, found) = engine.stores.journal_writer(task.session, epoch, engine.clock.now()).await?;
         let redactor = Arc::new(Redactor::new(Vec::<Vec<u8>>::new())?);

@@ -1,6 +1,12 @@
 //! Pages of events out of a long journal.
 
-use super::{below, figures::{Times, say}, hosted::{Hosted, Running}, house::House, rates::{self, NOWHERE}};
+use super::{
+    below,
+    figures::{Times, say},
+    hosted::{Hosted, Running},
+    house::House,
+    rates::{self, NOWHERE},
+};
 use anyhow::{Result, ensure};
 use mate_model::event::EventType;
 use mate_store::{BULK, Change};

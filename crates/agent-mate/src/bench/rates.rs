@@ -1,6 +1,11 @@
 //! Operations made durable by the real admission desk, with nothing between leave and outcome.
 
-use super::{below, figures::{Times, say}, hosted::Hosted, house::House};
+use super::{
+    below,
+    figures::{Times, say},
+    hosted::Hosted,
+    house::House,
+};
 use anyhow::Result;
 use serde_json::json;
 use std::{path::Path, sync::Arc};

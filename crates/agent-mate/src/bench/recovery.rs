@@ -4,7 +4,14 @@
 //! SIGKILL leaves, logs and all. One copy is recovered by a coordinator that is started for it, the other in
 //! this process, session by session.
 
-use super::{below, figures::{millis, say}, hosted::Hosted, house::House, rates::NOWHERE, serving::Serving};
+use super::{
+    below,
+    figures::{millis, say},
+    hosted::Hosted,
+    house::House,
+    rates::NOWHERE,
+    serving::Serving,
+};
 use crate::launch::Containers;
 use anyhow::{Context, Result, bail, ensure};
 use mate_engine::{Home, SessionLock};

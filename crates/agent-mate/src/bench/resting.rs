@@ -1,7 +1,15 @@
 //! What waits: memory of an idle worker and of the coordinator, and the latency of an operation, in a new home and
 //! in one with a history.
 
-use super::{below, figures::{Times, say}, hosted::Hosted, house::House, memory, rates::{self, NOWHERE}, serving::Serving};
+use super::{
+    below,
+    figures::{Times, say},
+    hosted::Hosted,
+    house::House,
+    memory,
+    rates::{self, NOWHERE},
+    serving::Serving,
+};
 use anyhow::{Context, Result, ensure};
 use mate_engine::SessionLock;
 use mate_model::{event::EventType, records::Task, task::TaskStateWord};
@@ -74,7 +82,8 @@ async fn look(house: &House, old: Option<&Task>, history: u64, operation: &Times
     tokio::time::timeout(PATIENCE, ended(house, &task)).await.context("the task did not end")??;
     tokio::time::sleep(CALM).await;
     let worker = worker(house, &task).await?;
-    let keepers: Vec<_> = memory::children(worker).into_iter().filter_map(|pid| memory::of(pid).ok()).collect();
+    let keepers: Vec<_> =
+        memory::children(worker).into_iter().filter_map(|pid| memory::of(pid).ok()).collect();
     say(&json!({
         "part": "resting", "finished_tasks": history, "synchronous": "FULL",
         "worker": memory::of(worker)?, "keepers": keepers, "serve": memory::of(serving.pid()?)?,

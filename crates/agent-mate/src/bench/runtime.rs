@@ -33,7 +33,9 @@ pub(crate) async fn run(door: &Path) -> Result<()> {
                 prompt = id;
                 match &mut bench {
                     Some(bench) if params["prompt"][0]["text"] != "end" => bench.write_all(b"{}\n").await?,
-                    Some(_) | None => answer(prompt.take(), json!({ "result": { "stopReason": "end_turn" } })).await?,
+                    Some(_) | None => {
+                        answer(prompt.take(), json!({ "result": { "stopReason": "end_turn" } })).await?
+                    }
                 }
             }
             Some("session/cancel") => {

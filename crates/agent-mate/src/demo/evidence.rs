@@ -24,13 +24,15 @@ struct Row {
 
 impl Evidence {
     pub(super) async fn gather(stage: &Stage, task: &str) -> Result<Self, Failure> {
-        let effects: Vec<Value> = stage.effects().into_iter().filter(|line| line["kind"] == "begin").collect();
+        let effects: Vec<Value> =
+            stage.effects().into_iter().filter(|line| line["kind"] == "begin").collect();
         let of = |effect: &Value| effect["meta"]["agent-mate/operation"].as_str().map(str::to_owned);
         let operations = stage.cli(&["operation", "list", "--task", task]).await?;
         let mut rows = Vec::new();
         for operation in operations["items"].as_array().into_iter().flatten() {
             let id = text(operation, "id")?;
-            let mine: Vec<&Value> = effects.iter().filter(|effect| of(effect).as_ref() == Some(&id)).collect();
+            let mine: Vec<&Value> =
+                effects.iter().filter(|effect| of(effect).as_ref() == Some(&id)).collect();
             rows.push(Row {
                 tool: text(operation, "tool")?,
                 state: text(operation, "state")?,
@@ -68,7 +70,9 @@ impl Evidence {
         say(format!("   effects that nobody recorded: {}", self.stray))?;
         say(format!("   prompts that the runtime received: {}", self.prompts))?;
         for (log, (count, last)) in &self.events {
-            say(format!("   events of the task in the {log}: {count}, up to number {last}; each names the one before it"))?;
+            say(format!(
+                "   events of the task in the {log}: {count}, up to number {last}; each names the one before it"
+            ))?;
         }
         say(format!("   holes or repeats in them: {}", self.holes))?;
         say(if self.holds() {

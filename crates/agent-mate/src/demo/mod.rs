@@ -74,7 +74,11 @@ pub(crate) async fn run(context: &Context, arguments: &DemoArgs) -> Result<Exit,
     say("\n7. The task's report")?;
     say(&stage.plain(&["task", "report", &task]).await?)?;
     finish(stage, context, arguments, &task).await?;
-    if evidence.holds() && gone { Ok(Exit::Done) } else { Err(Failure::internal("the demonstration did not show what it promises")) }
+    if evidence.holds() && gone {
+        Ok(Exit::Done)
+    } else {
+        Err(Failure::internal("the demonstration did not show what it promises"))
+    }
 }
 
 async fn set_up(stage: &mut Stage, context: &Context) -> Result<(), Failure> {
@@ -87,7 +91,12 @@ async fn set_up(stage: &mut Stage, context: &Context) -> Result<(), Failure> {
     let mut add = vec!["connection", "add", "shop", "--"];
     add.extend(server.iter().map(String::as_str));
     stage.show(context, &add).await?;
-    stage.show(context, &["grant", "add", "--project", "default", "--connection", "shop", "--tools", "note,slow"]).await?;
+    stage
+        .show(
+            context,
+            &["grant", "add", "--project", "default", "--connection", "shop", "--tools", "note,slow"],
+        )
+        .await?;
     Ok(())
 }
 
@@ -96,7 +105,8 @@ async fn finish(stage: Stage, context: &Context, arguments: &DemoArgs, task: &st
     let home = stage.home().to_owned();
     stage.end().await;
     if arguments.remove {
-        std::fs::remove_dir_all(&home).map_err(|error| Failure::internal(format!("{}: {error}", home.display())))?;
+        std::fs::remove_dir_all(&home)
+            .map_err(|error| Failure::internal(format!("{}: {error}", home.display())))?;
         return say("\nThe throw-away home was removed.");
     }
     let program = stage::program();

@@ -68,7 +68,12 @@ impl Stage {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.exe);
-        command.arg("--home").arg(&self.home).args(arguments).env_remove("AGENT_MATE_TOKEN").env_remove("AGENT_MATE_URL");
+        command
+            .arg("--home")
+            .arg(&self.home)
+            .args(arguments)
+            .env_remove("AGENT_MATE_TOKEN")
+            .env_remove("AGENT_MATE_URL");
         command.stdin(Stdio::null());
         command
     }
@@ -78,7 +83,8 @@ impl Stage {
         let mut all = vec!["--json"];
         all.extend(arguments);
         let out = self.output(&all).await?;
-        serde_json::from_str(&out).map_err(|error| Failure::internal(format!("the answer is no JSON ({error})")))
+        serde_json::from_str(&out)
+            .map_err(|error| Failure::internal(format!("the answer is no JSON ({error})")))
     }
 
     /// Runs a command and gives what a person would see.
@@ -88,10 +94,13 @@ impl Stage {
 
     /// Shows a command as it would be typed, and runs it.
     pub(super) async fn show(&self, context: &Context, arguments: &[&str]) -> Result<Value, Failure> {
-        let shown: Vec<String> = arguments
-            .iter()
-            .map(|word| if word.starts_with("STUB") { "'(the script)'".to_owned() } else { text::line(word, 120) })
-            .collect();
+        let shown: Vec<String> =
+            arguments
+                .iter()
+                .map(|word| {
+                    if word.starts_with("STUB") { "'(the script)'".to_owned() } else { text::line(word, 120) }
+                })
+                .collect();
         context.screen.line(&format!("   $ agent-mate {}", shown.join(" ")))?;
         self.cli(arguments).await
     }
@@ -103,7 +112,8 @@ impl Stage {
             .map_err(|_| Failure::internal("a command took too long"))?
             .map_err(|error| Failure::internal(error.to_string()))?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned()
+                + &String::from_utf8_lossy(&output.stdout);
             return Err(Failure::new(Exit::Internal, "demo", said));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -112,13 +122,16 @@ impl Stage {
     /// Starts the coordinator and waits for its ready line.
     pub(super) async fn start_serve(&mut self) -> Result<(), Failure> {
         let mut command = self.command(&["--json", "serve", "--listen", "127.0.0.1:0"]);
-        let broken = |error: std::io::Error| Failure::internal(format!("the coordinator cannot be started: {error}"));
+        let broken =
+            |error: std::io::Error| Failure::internal(format!("the coordinator cannot be started: {error}"));
         let mut serve = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(broken)?;
         let stdout = serve.stdout.take();
         self.serve = Some(serve);
         let ready = tokio::task::spawn_blocking(move || {
             let mut line = String::new();
-            stdout.map(|stdout| BufReader::new(stdout).read_line(&mut line)).is_some_and(|read| read.is_ok_and(|n| n > 0))
+            stdout
+                .map(|stdout| BufReader::new(stdout).read_line(&mut line))
+                .is_some_and(|read| read.is_ok_and(|n| n > 0))
         });
         match tokio::time::timeout(PATIENCE, ready).await {
             Ok(Ok(true)) => Ok(()),
@@ -128,7 +141,8 @@ impl Stage {
 
     /// Ends the coordinator by SIGKILL; gives its process id.
     pub(super) async fn kill_serve(&mut self) -> Result<u32, Failure> {
-        let mut serve = self.serve.take().ok_or_else(|| Failure::internal("there is no coordinator to kill"))?;
+        let mut serve =
+            self.serve.take().ok_or_else(|| Failure::internal("there is no coordinator to kill"))?;
         let pid = serve.id();
         serve.kill().and_then(|()| serve.wait()).map_err(|error| Failure::internal(error.to_string()))?;
         Ok(pid)
@@ -145,7 +159,8 @@ impl Stage {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        let missing = |_| Failure::internal(format!("the tool server did not log `{kind}` of `{key}` in time"));
+        let missing =
+            |_| Failure::internal(format!("the tool server did not log `{kind}` of `{key}` in time"));
         tokio::time::timeout(patience, found).await.map_err(missing)
     }
 
@@ -165,7 +180,8 @@ impl Stage {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             let words = fs::read(entry.path().join("cmdline")).ok()?;
             let mut words = words.split(|byte| *byte == 0);
-            (words.any(|word| word == b"session-worker") && words.next() == Some(session.as_bytes())).then_some(pid)
+            (words.any(|word| word == b"session-worker") && words.next() == Some(session.as_bytes()))
+                .then_some(pid)
         });
         found.ok_or_else(|| Failure::internal("the session has no worker"))
     }
@@ -173,7 +189,8 @@ impl Stage {
     /// Ends the coordinator, after the session's worker has gone by itself.
     pub(super) async fn end(mut self) {
         let session = fs::read_dir(self.home.join("sessions")).ok().into_iter().flatten().flatten();
-        let sessions: Vec<String> = session.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let sessions: Vec<String> =
+            session.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         let gone = async {
             while sessions.iter().any(|session| self.worker(session).is_ok()) {
                 tokio::time::sleep(Duration::from_millis(50)).await;

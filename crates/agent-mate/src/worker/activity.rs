@@ -5,7 +5,8 @@ use mate_engine::EngineError;
 use mate_guard::{Redactor, Stream};
 use mate_model::{TurnId, event::EventType};
 use mate_runtime::acp::{
-    Activity, Diagnostic, Event, Message, PermissionAnswer, PermissionRequest, PlanEntry, Role, ToolCall, Usage,
+    Activity, Diagnostic, Event, Message, PermissionAnswer, PermissionRequest, PlanEntry, Role, ToolCall,
+    Usage,
 };
 use mate_store::Change;
 use serde_json::{Value, json};
@@ -108,11 +109,13 @@ impl Pump {
             Event::Permission(request) => self.permission(request),
             Event::Diagnostic(Diagnostic::Garbage { lines, sample }) => {
                 let sample = self.clean(&sample);
-                let text = format!("{lines} lines on standard output were no messages; the latest begins: {sample}");
+                let text =
+                    format!("{lines} lines on standard output were no messages; the latest begins: {sample}");
                 self.recorder.diagnostic("runtime_stdout", None, &text);
             }
             Event::Diagnostic(Diagnostic::Refused { method }) => {
-                let text = format!("the runtime asked for {}, which is not offered to it", self.clean(&method));
+                let text =
+                    format!("the runtime asked for {}, which is not offered to it", self.clean(&method));
                 self.recorder.diagnostic("runtime", None, &text);
             }
         }
@@ -158,7 +161,10 @@ impl Pump {
             Activity::Commands { .. } => {}
             Activity::Other { kind, size } => {
                 let text = format!("an update of an unknown kind, {} ({size} bytes)", self.clean(&kind));
-                self.push(EventType::Diagnostic, json!({ "source": "runtime", "about": "update", "text": text }));
+                self.push(
+                    EventType::Diagnostic,
+                    json!({ "source": "runtime", "about": "update", "text": text }),
+                );
             }
         }
     }
@@ -254,7 +260,9 @@ impl Pump {
     }
 
     pub(super) fn usage(&mut self, usage: &Usage) {
-        if usage.output_tokens.is_some_and(|tokens| tokens > 0) || usage.total_tokens.is_some_and(|tokens| tokens > 0) {
+        if usage.output_tokens.is_some_and(|tokens| tokens > 0)
+            || usage.total_tokens.is_some_and(|tokens| tokens > 0)
+        {
             self.empty = false;
         }
         self.push(EventType::Usage, json!(usage));
@@ -265,7 +273,10 @@ impl Pump {
         let allow = bridged || self.own_tools == OwnTools::Free;
         let title = request.tool.title.as_deref().or(request.tool.name.as_deref()).unwrap_or_default();
         let title = self.clean(title);
-        self.push(EventType::PermissionAsked, json!({ "request": request.id, "title": title, "bridge": bridged }));
+        self.push(
+            EventType::PermissionAsked,
+            json!({ "request": request.id, "title": title, "bridge": bridged }),
+        );
         let by = if bridged {
             "the bridge judges the call itself"
         } else if allow {

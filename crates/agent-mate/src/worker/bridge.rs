@@ -22,7 +22,11 @@ use std::{
 use tokio::net::{UnixListener, UnixStream};
 
 /// Knows every secret that the session's processes are given.
-pub(super) async fn redactor(engine: &Engine, project: ProjectId, registration: &Registration) -> Result<Redactor> {
+pub(super) async fn redactor(
+    engine: &Engine,
+    project: ProjectId,
+    registration: &Registration,
+) -> Result<Redactor> {
     let mut secrets: Vec<Vec<u8>> = Vec::new();
     for connection in engine.granted_connections(project).await? {
         let opened = engine.open_secrets(&connection)?;
@@ -40,7 +44,8 @@ impl Worker {
             connections.push(spec(&self.engine, &connection)?);
         }
         let workspace = PathBuf::from(&self.session.workspace);
-        let limits = Limits { call: Duration::from_secs(self.settings.session.call_seconds), ..Limits::default() };
+        let limits =
+            Limits { call: Duration::from_secs(self.settings.session.call_seconds), ..Limits::default() };
         let config = BridgeConfig { connections, workspace: Some(workspace.clone()), limits };
         let gate = WorkerGate {
             desk: Arc::clone(&self.desk),
@@ -80,7 +85,8 @@ async fn accept(
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let init = container.read().ok().and_then(|slot| slot.as_ref().map(|known| known.record().init.clone()));
+        let init =
+            container.read().ok().and_then(|slot| slot.as_ref().map(|known| known.record().init.clone()));
         if init.is_some_and(|init| comes_from(&stream, &init)) {
             bridge.serve_stream(stream);
         } else {
@@ -97,7 +103,9 @@ fn spec(engine: &Engine, connection: &Connection) -> Result<ConnectionSpec> {
     let secrets = engine.open_secrets(connection)?;
     let text = |(name, value): (String, mate_guard::Secret)| {
         let value = value.expose_text().map(str::to_owned);
-        value.map(|value| (name.clone(), value)).with_context(|| format!("{}: {name} is not text", connection.name))
+        value
+            .map(|value| (name.clone(), value))
+            .with_context(|| format!("{}: {name} is not text", connection.name))
     };
     let transport = match &connection.reach {
         Reach::Stdio { command } => Transport::Stdio(StdioSpec {

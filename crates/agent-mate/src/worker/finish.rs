@@ -1,6 +1,12 @@
 //! The end of a turn: what is in flight settles, the container is ended where that is needed, the task is concluded.
 
-use super::{Worker, activity::Pump, live::Live, stop::Wish, turn::{is_stale, lacks_evidence}};
+use super::{
+    Worker,
+    activity::Pump,
+    live::Live,
+    stop::Wish,
+    turn::{is_stale, lacks_evidence},
+};
 use anyhow::{Result, anyhow};
 use mate_model::{
     TurnId,
@@ -63,7 +69,8 @@ impl Worker {
     async fn close_turn(&self, turn: Turn, end: TurnEnd) -> Result<Turn> {
         let in_flight = self.reader.open_count().await?;
         let data = json!({ "end": end, "in_flight": in_flight });
-        let transition = turn.state.decide(TurnCommand::Finish { end, in_flight }, self.engine.clock.now())?;
+        let transition =
+            turn.state.decide(TurnCommand::Finish { end, in_flight }, self.engine.clock.now())?;
         let state = transition.to().clone();
         let settling = matches!(state, TurnState::Settling { .. });
         let kind = if settling { EventType::TurnSettling } else { EventType::TurnEnded };
@@ -140,7 +147,9 @@ impl Worker {
 /// A turn that was cancelled, lost or stopped ends the container: only that proves its end.
 const fn ends_container(end: &TurnEnd, wish: Wish) -> bool {
     match end {
-        TurnEnd::Answered { reason: StopReason::Cancelled, .. } | TurnEnd::Lost { .. } | TurnEnd::StoppedFirst => true,
+        TurnEnd::Answered { reason: StopReason::Cancelled, .. }
+        | TurnEnd::Lost { .. }
+        | TurnEnd::StoppedFirst => true,
         TurnEnd::Answered { .. } | TurnEnd::Errored { .. } | TurnEnd::NotStarted { .. } => {
             !matches!(wish, Wish::None)
         }

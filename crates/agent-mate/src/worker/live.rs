@@ -60,7 +60,10 @@ impl Worker {
         let id = process.id;
         let means = container.record().means;
         self.recorder
-            .event(EventType::RuntimeStarted, json!({ "pid": process.pid, "means": means, "own_tools": self.registration.own_tools }))
+            .event(
+                EventType::RuntimeStarted,
+                json!({ "pid": process.pid, "means": means, "own_tools": self.registration.own_tools }),
+            )
             .await?;
         let (recorder, redactor) = (self.recorder.clone(), Arc::clone(&self.redactor));
         let start = Duration::from_secs(self.settings.session.start_seconds);
@@ -85,10 +88,8 @@ impl Worker {
         let bridge = self.bridge.as_ref().ok_or_else(|| anyhow!("the session has no bridge"))?;
         let mcp = McpEndpoints {
             name: "agent-mate".to_owned(),
-            http: (!self.registration.shows_headers).then(|| HttpEndpoint {
-                url: bridge.url().to_owned(),
-                bearer: bridge.bearer().to_owned(),
-            }),
+            http: (!self.registration.shows_headers)
+                .then(|| HttpEndpoint { url: bridge.url().to_owned(), bearer: bridge.bearer().to_owned() }),
             stdio: Some(StdioEndpoint {
                 command: self.exe.clone(),
                 args: vec!["bridge".to_owned(), self.folder.bridge().display().to_string()],
@@ -111,7 +112,9 @@ impl Worker {
                     Ok(opened) => Some(opened),
                     Err(error) => {
                         let why = self.clean(&error.to_string());
-                        self.recorder.event(EventType::ContextLost, json!({ "session": id, "detail": why })).await?;
+                        self.recorder
+                            .event(EventType::ContextLost, json!({ "session": id, "detail": why }))
+                            .await?;
                         None
                     }
                 }
@@ -122,7 +125,9 @@ impl Worker {
             None => live.during(pump, agent.new_session(workspace, &mcp)).await?,
         };
         if let Some(mode) = &self.registration.mode {
-            live.during(pump, agent.set_mode(mode)).await.context("the runtime does not take the registered mode")?;
+            live.during(pump, agent.set_mode(mode))
+                .await
+                .context("the runtime does not take the registered mode")?;
         }
         let info = agent.info();
         let ready = self.recorder.draft(
@@ -153,7 +158,11 @@ impl Worker {
         let bound = Duration::from_secs(self.settings.session.list_seconds);
         let wait = tokio::time::timeout(bound, async { listed.wait_for(|listed| *listed).await.is_ok() });
         if !live.during(pump, wait).await.unwrap_or(false) {
-            self.recorder.diagnostic("bridge", None, "the runtime did not list the tools in time; the prompt is sent all the same");
+            self.recorder.diagnostic(
+                "bridge",
+                None,
+                "the runtime did not list the tools in time; the prompt is sent all the same",
+            );
         }
     }
 

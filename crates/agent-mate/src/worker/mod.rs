@@ -17,10 +17,7 @@ use crate::opening::{self, Opened};
 use activity::{OwnTools, Pump};
 use anyhow::{Context, Result, anyhow, bail};
 use mate_bridge::Bridge;
-use mate_engine::{
-    Engine, Home, SessionFolder, SessionLock, Settings,
-    admit::Admission,
-};
+use mate_engine::{Engine, Home, SessionFolder, SessionLock, Settings, admit::Admission};
 use mate_guard::Redactor;
 use mate_model::{
     Epoch, SessionId,
@@ -78,7 +75,8 @@ pub(crate) async fn run(home: Home, session: SessionId, epoch: Epoch) -> Result<
     let _ = rustix::process::setsid();
     let folder = home.session(session);
     let lock = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
-    let lock = SessionLock::handed(lock, &folder).context("session workers are started by `agent-mate serve`")?;
+    let lock =
+        SessionLock::handed(lock, &folder).context("session workers are started by `agent-mate serve`")?;
     let mut worker = Worker::open(&home, session, epoch, lock).await?;
     worker.open_bridge().await?;
     let worked = worker.work().await;
@@ -96,7 +94,8 @@ impl Worker {
                 bail!("the session is not to be hosted with epoch {}", epoch.0)
             }
         }
-        let runtime = engine.ledger.runtime(session.runtime).await?.ok_or_else(|| anyhow!("no such runtime"))?;
+        let runtime =
+            engine.ledger.runtime(session.runtime).await?.ok_or_else(|| anyhow!("no such runtime"))?;
         let registration: Registration = serde_json::from_value(runtime.registration)
             .with_context(|| format!("the registration of runtime {}", runtime.name))?;
         let (journal, found) = engine.stores.journal_writer(id, epoch, engine.clock.now()).await?;
@@ -112,7 +111,10 @@ impl Worker {
             Arc::clone(&redactor),
         );
         recorder
-            .event(EventType::WorkerStarted, json!({ "pid": std::process::id(), "version": env!("CARGO_PKG_VERSION") }))
+            .event(
+                EventType::WorkerStarted,
+                json!({ "pid": std::process::id(), "version": env!("CARGO_PKG_VERSION") }),
+            )
             .await?;
         Ok(Self {
             folder: home.session(id),

@@ -45,7 +45,13 @@ impl Recorder {
 
     pub(super) fn draft(&self, kind: EventType, data: Value) -> Draft {
         let turn = self.turn.read().ok().and_then(|turn| *turn);
-        Draft { kind, task: turn.map(|turn| turn.task), turn: turn.map(|turn| turn.turn), at: self.now(), data }
+        Draft {
+            kind,
+            task: turn.map(|turn| turn.task),
+            turn: turn.map(|turn| turn.turn),
+            at: self.now(),
+            data,
+        }
     }
 
     /// Writes changes; durable when this returns.
@@ -76,7 +82,8 @@ impl Recorder {
         turn: Option<TurnId>,
         evidence: &StopEvidence,
     ) -> Result<(), EngineError> {
-        let mut changes = vec![Change::Event(self.draft(EventType::ContainerEmpty, json!({ "proof": evidence })))];
+        let mut changes =
+            vec![Change::Event(self.draft(EventType::ContainerEmpty, json!({ "proof": evidence })))];
         if let Some(turn) = turn {
             changes.push(Change::SetEvidence { turn, evidence: evidence.clone() });
         }
@@ -90,7 +97,8 @@ impl Recorder {
             return;
         }
         tracing::info!(source, about, text, "diagnostic");
-        let draft = self.draft(EventType::Diagnostic, json!({ "source": source, "about": about, "text": text }));
+        let draft =
+            self.draft(EventType::Diagnostic, json!({ "source": source, "about": about, "text": text }));
         let journal = self.journal.clone();
         tokio::spawn(async move {
             if let Err(error) = journal.write(vec![Change::Event(draft)]).await {

@@ -10,11 +10,7 @@ use mate_runtime::{
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    sync::watch,
-    task::JoinHandle,
-    time::Sleep,
-};
+use tokio::{sync::watch, task::JoinHandle, time::Sleep};
 
 /// What somebody wishes of a running task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -136,7 +132,12 @@ impl Ladder {
                 self.agent.close_input();
                 None
             }
-            Rung::Term => self.container.signal(self.process, SignalKind::Term).await.err().map(|error| error.to_string()),
+            Rung::Term => self
+                .container
+                .signal(self.process, SignalKind::Term)
+                .await
+                .err()
+                .map(|error| error.to_string()),
             Rung::Kill => self.container.kill_all().await.err().map(|error| error.to_string()),
         };
         Ok(json!({ "step": name, "refused": refused }))

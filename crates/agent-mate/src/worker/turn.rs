@@ -28,7 +28,12 @@ impl Worker {
     ///
     /// # Errors
     /// What the stores say. The task is classified by recovery then.
-    pub(super) async fn run_task(&mut self, task: Task, live: &mut Option<Live>, pump: &mut Pump) -> Result<()> {
+    pub(super) async fn run_task(
+        &mut self,
+        task: Task,
+        live: &mut Option<Live>,
+        pump: &mut Pump,
+    ) -> Result<()> {
         let Some((task, turn)) = self.claim(task).await? else { return Ok(()) };
         let current = CurrentTurn { task: task.id, turn: turn.id };
         self.recorder.set_turn(Some(current));
@@ -93,7 +98,13 @@ impl Worker {
         Ok(Some((task, turn)))
     }
 
-    async fn carry(&mut self, task: &Task, turn: Turn, live: &mut Option<Live>, pump: &mut Pump) -> Result<()> {
+    async fn carry(
+        &mut self,
+        task: &Task,
+        turn: Turn,
+        live: &mut Option<Live>,
+        pump: &mut Pump,
+    ) -> Result<()> {
         if !matches!(turn.state, TurnState::Starting) {
             bail!("{} is {} already: a prompt is never sent again", turn.id, turn.state.word());
         }
@@ -145,7 +156,8 @@ impl Worker {
         let event = self.recorder.draft(EventType::TurnPrompted, json!({ "size": task.instructions.len() }));
         let change = Change::MoveTurn { turn: turn.id, transition, report: None, evidence: None };
         let written = self.recorder.write(vec![change, Change::Event(event)]).await?;
-        let permit = written.prompt.ok_or_else(|| anyhow!("the journal gave no permit for a committed prompt"))?;
+        let permit =
+            written.prompt.ok_or_else(|| anyhow!("the journal gave no permit for a committed prompt"))?;
         Ok((Turn { state, ..turn }, permit))
     }
 
@@ -224,7 +236,10 @@ impl Worker {
                     acp::StopReason::Refusal => StopReason::Refusal,
                     acp::StopReason::Cancelled => StopReason::Cancelled,
                     acp::StopReason::Other(word) => {
-                        let detail = format!("the runtime ended its turn for an unknown reason: {}", self.clean(&word));
+                        let detail = format!(
+                            "the runtime ended its turn for an unknown reason: {}",
+                            self.clean(&word)
+                        );
                         return TurnEnd::Errored { detail };
                     }
                 };
@@ -233,7 +248,9 @@ impl Worker {
             acp::TurnEnd::Failed { code, message } => {
                 TurnEnd::Errored { detail: format!("{} ({code})", self.clean(&message)) }
             }
-            acp::TurnEnd::Lost(lost) => TurnEnd::Lost { own_activity: pump.own_activity(), detail: self.lost(&lost) },
+            acp::TurnEnd::Lost(lost) => {
+                TurnEnd::Lost { own_activity: pump.own_activity(), detail: self.lost(&lost) }
+            }
         }
     }
 

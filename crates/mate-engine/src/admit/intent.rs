@@ -68,7 +68,9 @@ impl Admission {
         let requested_at = self.now();
         let Some(turn) = self.current() else {
             // Without a turn there is no task to record it under.
-            return Ok(Admitted::Refused("No task is running in this session. The call was NOT made.".to_owned()));
+            return Ok(Admitted::Refused(
+                "No task is running in this session. The call was NOT made.".to_owned(),
+            ));
         };
         let standing = match self.look(turn).await? {
             Ok(standing) => standing,
@@ -96,10 +98,13 @@ impl Admission {
         };
         if allowed.grant.max_calls.is_some() && !self.engine.ledger.reserve_call(allowed.grant.id).await? {
             let why = "the grant's calls are used up";
-            return self.deny(request, turn, requested_at, Some(&allowed), DenyReason::LimitReached, why).await;
+            return self
+                .deny(request, turn, requested_at, Some(&allowed), DenyReason::LimitReached, why)
+                .await;
         }
         let trace = self.engine.entropy.uuid().simple().to_string();
-        let operation = self.operation(request, turn, requested_at, Some(&allowed), class, imprint, trace.clone());
+        let operation =
+            self.operation(request, turn, requested_at, Some(&allowed), class, imprint, trace.clone());
         let permit = self.commit_intent(operation).await?;
         let twin = twin.map(TwinGuard::intended);
         let go = Go { permit, class, turn, twin, trace };
@@ -125,17 +130,24 @@ impl Admission {
 
     async fn commit_intent(&self, operation: Operation) -> Result<Permit, EngineError> {
         let now = self.now();
-        let transition =
-            OperationState::Requested.decide(operation.class, OperationCommand::Admit, now).map_err(EngineError::from)?;
-        let event = self.event(EventType::OperationAdmitted, &operation, now, json!({ "grant": operation.grant }));
+        let transition = OperationState::Requested
+            .decide(operation.class, OperationCommand::Admit, now)
+            .map_err(EngineError::from)?;
+        let event =
+            self.event(EventType::OperationAdmitted, &operation, now, json!({ "grant": operation.grant }));
         let id = operation.id;
         let operation = Operation { state: transition.to().clone(), admitted_at: Some(now), ..operation };
         let written = self
             .journal
-            .write(vec![Change::AddOperation { operation: Box::new(operation), transition }, Change::Event(event)])
+            .write(vec![
+                Change::AddOperation { operation: Box::new(operation), transition },
+                Change::Event(event),
+            ])
             .await?;
         let permit = written.permits.into_iter().find(|permit| permit.operation() == id);
-        permit.ok_or_else(|| EngineError::Internal("the journal gave no permit for a committed intent".to_owned()))
+        permit.ok_or_else(|| {
+            EngineError::Internal("the journal gave no permit for a committed intent".to_owned())
+        })
     }
 
     /// Records a refusal and says it to the agent.
@@ -154,11 +166,18 @@ impl Admission {
         let operation = self.operation(request, turn, requested_at, allowed, class, imprint, String::new());
         let command = OperationCommand::Deny { reason, detail: why.to_owned() };
         let transition = OperationState::Requested.decide(class, command, now).map_err(EngineError::from)?;
-        let event =
-            self.event(EventType::OperationDenied, &operation, now, json!({ "reason": reason, "detail": why }));
+        let event = self.event(
+            EventType::OperationDenied,
+            &operation,
+            now,
+            json!({ "reason": reason, "detail": why }),
+        );
         let operation = Operation { state: transition.to().clone(), recorded_at: Some(now), ..operation };
         self.journal
-            .write(vec![Change::AddOperation { operation: Box::new(operation), transition }, Change::Event(event)])
+            .write(vec![
+                Change::AddOperation { operation: Box::new(operation), transition },
+                Change::Event(event),
+            ])
             .await?;
         Ok(Admitted::Refused(format!("{why}. The call was NOT made. {}", next_step(reason))))
     }
@@ -190,7 +209,10 @@ impl Admission {
         let uncertain = self.reader.uncertain_call(key.connection, &key.tool, &key.digest).await?;
         match uncertain {
             Some(op) => {
-                let why = format!("an identical call ({}) may already have happened, and it is not repeated", op.id);
+                let why = format!(
+                    "an identical call ({}) may already have happened, and it is not repeated",
+                    op.id
+                );
                 Ok(Err((DenyReason::MayHaveHappened, why)))
             }
             None => Ok(Ok(Some(twin))),
@@ -209,8 +231,10 @@ impl Admission {
 
     fn imprint(&self, request: &Request<'_>, connection: Option<&Connection>) -> Imprint {
         let prefix = format!("{}.", request.tool);
-        let fields = connection.map(|connection| connection.settings.allow_fields.as_slice()).unwrap_or_default();
-        let allowed: Vec<&str> = fields.iter().filter_map(|field| field.strip_prefix(prefix.as_str())).collect();
+        let fields =
+            connection.map(|connection| connection.settings.allow_fields.as_slice()).unwrap_or_default();
+        let allowed: Vec<&str> =
+            fields.iter().filter_map(|field| field.strip_prefix(prefix.as_str())).collect();
         Imprint::of(request, &self.digests, &allowed, &self.redactor)
     }
 
@@ -285,11 +309,13 @@ fn leave(allowed: &Allowed<'_>) -> Result<(), (DenyReason, String)> {
 /// The grant's word, else the connection's, else the upstream's annotation if it is trusted, else an effect.
 fn class_of(allowed: &Allowed<'_>, request: &Request<'_>) -> EffectClass {
     let settings = &allowed.connection.settings;
-    allowed.grant.effect.or(settings.effect).unwrap_or(if settings.trust_annotations && request.says_read_only {
-        EffectClass::Read
-    } else {
-        EffectClass::Effect
-    })
+    allowed.grant.effect.or(settings.effect).unwrap_or(
+        if settings.trust_annotations && request.says_read_only {
+            EffectClass::Read
+        } else {
+            EffectClass::Effect
+        },
+    )
 }
 
 const fn next_step(reason: DenyReason) -> &'static str {
@@ -300,7 +326,9 @@ const fn next_step(reason: DenyReason) -> &'static str {
         }
         DenyReason::BadArguments => "Correct the arguments and call again.",
         DenyReason::AfterStop | DenyReason::NoTurn => "End your turn now.",
-        DenyReason::MayHaveHappened => "Do not try it again; say in your report that its outcome is uncertain.",
+        DenyReason::MayHaveHappened => {
+            "Do not try it again; say in your report that its outcome is uncertain."
+        }
         DenyReason::ByPerson | DenyReason::NobodyThere => "Go on without it, or report that you are blocked.",
         DenyReason::NotRecordable => "Try again in a little while, or report that you are blocked.",
     }

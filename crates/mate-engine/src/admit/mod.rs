@@ -19,9 +19,7 @@ pub(crate) use settle::{detail, settled_event};
 use crate::{Engine, EngineError};
 use mate_guard::{DigestKey, Redactor};
 use mate_model::{
-    Micros, OperationId, ProjectId, SessionId, TaskId, TurnId,
-    task::TaskStateWord,
-    words::DenyReason,
+    Micros, OperationId, ProjectId, SessionId, TaskId, TurnId, task::TaskStateWord, words::DenyReason,
 };
 use mate_store::{JournalReader, JournalWriter};
 use standing::Standing;
@@ -138,7 +136,10 @@ impl Admission {
     }
 
     /// One look at the ledger: may the task act, and under which authority?
-    async fn look(&self, turn: CurrentTurn) -> Result<Result<Arc<Standing>, (DenyReason, String)>, EngineError> {
+    async fn look(
+        &self,
+        turn: CurrentTurn,
+    ) -> Result<Result<Arc<Standing>, (DenyReason, String)>, EngineError> {
         let row = self.engine.ledger.admission(turn.task).await?.ok_or(EngineError::NotFound)?;
         match row.state {
             TaskStateWord::Running => {}
@@ -158,7 +159,9 @@ impl Admission {
         if row.turn != Some(turn.turn) || row.epoch != Some(self.journal.epoch()) {
             return Ok(Err((DenyReason::NoTurn, "another worker holds the session".to_owned())));
         }
-        let known = self.known_standing().filter(|known| known.task == turn.task && known.version == row.authorisation_version);
+        let known = self
+            .known_standing()
+            .filter(|known| known.task == turn.task && known.version == row.authorisation_version);
         match known {
             Some(known) => Ok(Ok(known)),
             None => Ok(Ok(self.read_standing(turn.task).await?)),

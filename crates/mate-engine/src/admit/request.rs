@@ -35,7 +35,9 @@ impl Imprint {
             Ok(json) => {
                 Self { digest: key.digest(&json).to_string(), shape: shape::of(&json, allowed, redactor) }
             }
-            Err(why) => Self { digest: String::new(), shape: serde_json::json!({ "unreadable": why.to_string() }) },
+            Err(why) => {
+                Self { digest: String::new(), shape: serde_json::json!({ "unreadable": why.to_string() }) }
+            }
         }
     }
 }

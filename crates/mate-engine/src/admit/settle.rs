@@ -46,7 +46,11 @@ impl Admission {
     ///
     /// # Errors
     /// The journal's, or that the operation is not unknown (any more).
-    pub async fn late(&self, operation: OperationId, ended: Ended) -> Result<OperationStateWord, EngineError> {
+    pub async fn late(
+        &self,
+        operation: OperationId,
+        ended: Ended,
+    ) -> Result<OperationStateWord, EngineError> {
         let row = self.reader.operation(operation).await?.ok_or(EngineError::NotFound)?;
         let turn = super::CurrentTurn { task: row.task, turn: row.turn };
         let word = self.write_outcome(operation, &row.state, row.class, turn, ended).await?;

@@ -91,7 +91,10 @@ impl Standing {
             return Err((DenyReason::NotAuthorised, why.to_owned()));
         }
         if self.token_expires.is_some_and(|end| now >= end) {
-            return Err((DenyReason::NotAuthorised, "the token that submitted the task has expired".to_owned()));
+            return Err((
+                DenyReason::NotAuthorised,
+                "the token that submitted the task has expired".to_owned(),
+            ));
         }
         Ok(())
     }
@@ -108,7 +111,8 @@ impl Standing {
             mate_guard::Decision::Allow { grant } => grant,
             mate_guard::Decision::Refuse(why) => return Err((DenyReason::NotGranted, why.to_string())),
         };
-        let connection = self.connections.iter().find(|known| known.id == connection && known.removed_at.is_none());
+        let connection =
+            self.connections.iter().find(|known| known.id == connection && known.removed_at.is_none());
         connection
             .map(|connection| Allowed { grant, connection })
             .ok_or_else(|| (DenyReason::NotGranted, "the connection was removed".to_owned()))
@@ -116,13 +120,15 @@ impl Standing {
 
     /// Whether the tool may be listed.
     pub(super) fn lists(&self, connection: &str, tool: &str, now: Micros) -> bool {
-        let named = self.connections.iter().find(|known| known.name == connection && known.removed_at.is_none());
+        let named =
+            self.connections.iter().find(|known| known.name == connection && known.removed_at.is_none());
         named.is_some_and(|known| self.judge(known.id, tool, now).is_ok())
     }
 
     /// Whether any live grant names the connection.
     pub(super) fn names(&self, connection: &str, now: Micros) -> bool {
-        let named = self.connections.iter().find(|known| known.name == connection && known.removed_at.is_none());
+        let named =
+            self.connections.iter().find(|known| known.name == connection && known.removed_at.is_none());
         named.is_some_and(|known| {
             self.grants.iter().any(|grant| {
                 grant.connection == known.id

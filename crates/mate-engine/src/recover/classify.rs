@@ -97,7 +97,9 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let now = self.clock.now();
         let command = match &turn.state {
-            TurnState::Starting if stopped => TurnCommand::Finish { end: TurnEnd::StoppedFirst, in_flight: 0 },
+            TurnState::Starting if stopped => {
+                TurnCommand::Finish { end: TurnEnd::StoppedFirst, in_flight: 0 }
+            }
             TurnState::Starting | TurnState::Ended { .. } => return Ok(()),
             TurnState::Prompted { .. } => {
                 let end = TurnEnd::Lost {
@@ -113,7 +115,12 @@ impl Engine {
         journal
             .write(vec![
                 Change::Event(draft(EventType::ContainerEmpty, json!({ "proof": evidence }))),
-                Change::MoveTurn { turn: turn.id, transition, report: None, evidence: Some(evidence.clone()) },
+                Change::MoveTurn {
+                    turn: turn.id,
+                    transition,
+                    report: None,
+                    evidence: Some(evidence.clone()),
+                },
                 Change::Event(draft(EventType::TurnEnded, json!({ "by": "recovery" }))),
             ])
             .await?;

@@ -74,17 +74,18 @@ impl Engine {
         undertaker: &dyn Undertaker,
     ) -> Result<Recovered, EngineError> {
         let folder = self.home.session(session.id);
-        let evidence = undertaker
-            .end(folder.path())
-            .await
-            .map_err(|why| EngineError::Unavailable(format!("{} may still have processes: {why}", session.id)))?;
+        let evidence = undertaker.end(folder.path()).await.map_err(|why| {
+            EngineError::Unavailable(format!("{} may still have processes: {why}", session.id))
+        })?;
         let before = self.stores.journal_head(session.id).await?;
         let epoch = self.host(session.id, held).await?;
         let (journal, _) = self.stores.journal_writer(session.id, epoch, self.clock.now()).await?;
         let reader = journal.reader();
         let task = self.ledger.running(session.id).await?;
         let lost = match &task {
-            Some(task) => self.journal_is_lost(session.id, task.state.run().map(|run| run.epoch), before).await?,
+            Some(task) => {
+                self.journal_is_lost(session.id, task.state.run().map(|run| run.epoch), before).await?
+            }
             None => false,
         };
         let recovered = self.classify(&journal, &reader, task.as_ref(), &evidence).await?;
@@ -92,7 +93,9 @@ impl Engine {
             if lost {
                 let end = End::Failed {
                     reason: FailReason::RuntimeLost,
-                    detail: "the session's journal is missing, or older than the ledger knows it to have been".to_owned(),
+                    detail:
+                        "the session's journal is missing, or older than the ledger knows it to have been"
+                            .to_owned(),
                 };
                 let subjects = task.state.run().map(|run| run.turn.to_string()).into_iter().collect();
                 self.end_task(&task, epoch, end, Some(UnknownReason::JournalLost), subjects).await?;

@@ -119,14 +119,10 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::task_events`].
-    pub async fn is_ahead(
-        &self,
-        who: &Principal,
-        task: TaskId,
-        cursor: Cursor,
-    ) -> Result<bool, EngineError> {
+    pub async fn is_ahead(&self, who: &Principal, task: TaskId, cursor: Cursor) -> Result<bool, EngineError> {
         let task = self.task_for(who, task, Role::Viewer).await?;
-        let journal = self.stores.journal_reader(task.session).await?.head().await?.map_or(0, |head| head.seq);
+        let journal =
+            self.stores.journal_reader(task.session).await?.head().await?.map_or(0, |head| head.seq);
         let ledger = self.ledger.head(task.project).await?.seq;
         Ok(cursor.journal > journal || cursor.ledger > ledger)
     }
@@ -174,7 +170,8 @@ mod tests {
     fn a_cursor_reads_back_and_nothing_else_does() {
         let cursor = Cursor { ledger: 300, journal: 17 };
         assert_eq!(cursor.to_string().parse::<Cursor>().expect("reads"), cursor);
-        for bad in ["", "c1", "c1.", "c1.1", "c1.1.2.3", "c1.-1.2", "c1.+1.2", "c2.1.2", "c1.g.1", "abc", "0"] {
+        for bad in ["", "c1", "c1.", "c1.1", "c1.1.2.3", "c1.-1.2", "c1.+1.2", "c2.1.2", "c1.g.1", "abc", "0"]
+        {
             assert!(bad.parse::<Cursor>().is_err(), "{bad}");
         }
     }

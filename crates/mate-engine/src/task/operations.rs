@@ -150,18 +150,17 @@ impl Engine {
         let task = self.task_for(who, task, Role::Viewer).await?;
         let reader = self.stores.journal_reader(task.session).await?;
         let page = reader.operations(Some(task.id), state, after, limit).await?;
-        Ok(OperationPage { items: page.items.into_iter().map(OperationView::from).collect(), next: page.next })
+        Ok(OperationPage {
+            items: page.items.into_iter().map(OperationView::from).collect(),
+            next: page.next,
+        })
     }
 
     /// One operation.
     ///
     /// # Errors
     /// [`EngineError::NotFound`] when it does not exist, or not for this caller.
-    pub async fn operation(
-        &self,
-        who: &Principal,
-        id: OperationId,
-    ) -> Result<OperationView, EngineError> {
+    pub async fn operation(&self, who: &Principal, id: OperationId) -> Result<OperationView, EngineError> {
         let session = self.ledger.session(id.session).await?.ok_or(EngineError::NotFound)?;
         self.demand(who, session.project, Role::Viewer).await?;
         let row = self.stores.journal_reader(id.session).await?.operation(id).await?;

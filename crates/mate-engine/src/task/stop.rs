@@ -1,7 +1,13 @@
 //! Asking a task to stop. A stop is a wish until it is proved.
 
 use crate::{Engine, EngineError, Principal};
-use mate_model::{TaskId, event::EventType, records::Task, task::{TaskCommand, TaskStateWord}, words::Role};
+use mate_model::{
+    TaskId,
+    event::EventType,
+    records::Task,
+    task::{TaskCommand, TaskStateWord},
+    words::Role,
+};
 use serde_json::json;
 
 impl Engine {

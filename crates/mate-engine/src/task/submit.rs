@@ -52,7 +52,10 @@ impl Engine {
         let project = self.project_for(who, &wish.project, Role::Operator).await?;
         check_instructions(&wish.instructions)?;
         if project.archived_at.is_some() {
-            return Err(EngineError::refused("project_archived", "the project is archived: it takes no new tasks"));
+            return Err(EngineError::refused(
+                "project_archived",
+                "the project is archived: it takes no new tasks",
+            ));
         }
         let (session, new) = self.session_for(&project, &wish).await?;
         let now = self.clock.now();
@@ -62,9 +65,9 @@ impl Engine {
         let id = wish.id.unwrap_or_else(|| TaskId::new(self.entropy.uuid()));
         let drafts = drafts(id, who, now, wish.approve, new.then_some(session.id));
         if new {
-            self.home
-                .create_session(session.id)
-                .map_err(|error| EngineError::Unavailable(format!("the session's folder cannot be made: {error}")))?;
+            self.home.create_session(session.id).map_err(|error| {
+                EngineError::Unavailable(format!("the session's folder cannot be made: {error}"))
+            })?;
             self.stores.create_journal(session.id).await?;
         } else if !wish.queue && self.has_work(session.id).await? {
             return Err(EngineError::refused(
@@ -90,14 +93,21 @@ impl Engine {
     async fn session_for(&self, project: &Project, wish: &Submit) -> Result<(Session, bool), EngineError> {
         if let Some(id) = wish.session {
             let session = self.ledger.session(id).await?.filter(|session| session.project == project.id);
-            let session = session.ok_or_else(|| EngineError::invalid("session", "no such session in this project"))?;
+            let session =
+                session.ok_or_else(|| EngineError::invalid("session", "no such session in this project"))?;
             if session.state.word() == SessionStateWord::Closed {
-                return Err(EngineError::refused("session_closed", "the session is closed: leave `session` out to start another"));
+                return Err(EngineError::refused(
+                    "session_closed",
+                    "the session is closed: leave `session` out to start another",
+                ));
             }
             if let Some(wanted) = &wish.runtime {
                 let runtime = self.runtime_named(wanted).await?;
                 if runtime.id != session.runtime {
-                    return Err(EngineError::invalid("runtime", "the session belongs to another runtime: leave one of the two out"));
+                    return Err(EngineError::invalid(
+                        "runtime",
+                        "the session belongs to another runtime: leave one of the two out",
+                    ));
                 }
             }
             return Ok((session, false));
@@ -119,7 +129,10 @@ impl Engine {
             Err(_) => self.ledger.runtime_by_name(wanted).await?,
         };
         found.filter(|runtime| runtime.removed_at.is_none()).ok_or_else(|| {
-            EngineError::invalid("runtime", "no such runtime: `agent-mate runtime list` shows those that are there")
+            EngineError::invalid(
+                "runtime",
+                "no such runtime: `agent-mate runtime list` shows those that are there",
+            )
         })
     }
 
@@ -131,7 +144,9 @@ impl Engine {
                 "runtime",
                 "no runtime is registered: add one with `agent-mate runtime add NAME --preset PRESET`",
             )),
-            (Some(_), Some(_)) => Err(EngineError::invalid("runtime", "there are several runtimes: say which")),
+            (Some(_), Some(_)) => {
+                Err(EngineError::invalid("runtime", "there are several runtimes: say which"))
+            }
         }
     }
 
@@ -144,7 +159,9 @@ impl Engine {
         }
         Err(EngineError::refused(
             "workspace_missing",
-            format!("the project's workspace {workspace} is not a directory (any more): put it back, or make another project"),
+            format!(
+                "the project's workspace {workspace} is not a directory (any more): put it back, or make another project"
+            ),
         ))
     }
 
@@ -152,7 +169,12 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::NotFound`] when there is none, or none for this caller.
-    pub async fn project_for(&self, who: &Principal, wanted: &str, role: Role) -> Result<Project, EngineError> {
+    pub async fn project_for(
+        &self,
+        who: &Principal,
+        wanted: &str,
+        role: Role,
+    ) -> Result<Project, EngineError> {
         let project = match wanted.parse::<ProjectId>() {
             Ok(id) => self.ledger.project(id).await?,
             Err(_) => self.ledger.project_by_name(wanted).await?,

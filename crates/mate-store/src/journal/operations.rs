@@ -178,7 +178,8 @@ mod tests {
     #[tokio::test]
     async fn g11_what_is_asked_of_operations_does_not_walk_through_history() {
         let folder = tempfile::tempdir().unwrap();
-        let db = SqliteDatabase::open(&folder.path().join("journal.db"), SqliteOptions::JOURNAL).await.unwrap();
+        let db =
+            SqliteDatabase::open(&folder.path().join("journal.db"), SqliteOptions::JOURNAL).await.unwrap();
         db.migrate(&JOURNAL_SCHEMA).await.unwrap();
         for (sql, index) in [
             (UNCERTAIN, "INDEX operations_uncertain (session=? AND call_key=?)"),

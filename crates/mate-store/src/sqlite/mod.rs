@@ -25,6 +25,14 @@ use writer::Writer;
 /// How long a call waits for its turn and its answer: longer than the busy timeout of the work itself.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The version of the SQLite library that is built in.
+///
+/// # Errors
+/// [`StoreError::Other`] when it is one that can lose commits.
+pub fn library() -> Result<&'static str, StoreError> {
+    settings::check_library().map(|()| rusqlite::version())
+}
+
 /// A SQLite file. Dropping it ends its threads when their queues are empty.
 #[derive(Debug)]
 pub struct SqliteDatabase {
