@@ -182,5 +182,14 @@ fn failed(error: mate_engine::EngineError) -> Failure {
 }
 
 fn broken(error: anyhow::Error) -> Failure {
-    Failure::internal(format!("{error:#}"))
+    let detail = format!("{error:#}");
+    if error.downcast_ref::<opening::NotNow>().is_some()
+        || error.downcast_ref::<mate_server::ListenError>().is_some()
+    {
+        return Failure::new(Exit::Refused, "not_now", detail);
+    }
+    if error.downcast_ref::<mate_engine::settings::BadSettings>().is_some() {
+        return Failure::usage(detail);
+    }
+    Failure::internal(detail)
 }

@@ -10,7 +10,19 @@ use mate_store::{
     Database, JOURNAL_SCHEMA, Ledger, PostgresDatabase, SqliteDatabase, SqliteOptions,
     postgres::PostgresOptions,
 };
-use std::{env, sync::Arc};
+use std::{env, fmt, sync::Arc};
+
+/// Something that cannot be done as things stand; the words say what to do first.
+#[derive(Debug)]
+pub(crate) struct NotNow(pub(crate) String);
+
+impl fmt::Display for NotNow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotNow {}
 
 /// An opened home.
 pub(crate) struct Opened {
@@ -24,7 +36,7 @@ pub(crate) struct Opened {
 /// That it is not initialised, or what is wrong with its settings, its key or its stores.
 pub(crate) async fn open(home: &Home) -> Result<Opened> {
     if !home.token().exists() && !home.ledger().exists() {
-        bail!("{} is not set up yet: run `agent-mate init` first", home.path().display());
+        bail!(NotNow(format!("{} is not set up yet: run `agent-mate init` first", home.path().display())));
     }
     open_any(home).await
 }

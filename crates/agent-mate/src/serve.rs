@@ -2,7 +2,7 @@
 
 use crate::{
     launch::{Containers, Workers},
-    opening::Opened,
+    opening::{NotNow, Opened},
 };
 use anyhow::{Context, Result, bail};
 use mate_engine::Scheduler;
@@ -58,7 +58,9 @@ fn only_one(path: &std::path::Path) -> Result<File> {
         .with_context(|| path.display().to_string())?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => bail!("another `agent-mate serve` has this home already"),
+        Err(TryLockError::WouldBlock) => {
+            bail!(NotNow("another `agent-mate serve` has this home already".to_owned()))
+        }
         Err(TryLockError::Error(error)) => Err(error).with_context(|| path.display().to_string()),
     }
 }
