@@ -12,6 +12,8 @@ const MOST: usize = 8;
 /// request rarely meets a connection on its way out.
 const AGE: u8 = 3;
 const TICK: Duration = Duration::from_secs(1);
+/// A server that so often closed what waited has no patience: with it, each request gets its own connection.
+const SURPRISES: u8 = 3;
 
 #[derive(Default)]
 pub(crate) struct Keeper(Mutex<Kept>);
@@ -21,6 +23,8 @@ struct Kept {
     idle: Vec<(Connection, u8)>,
     /// Connections of an earlier generation are not kept.
     generation: u64,
+    /// Connections that were found closed when they were wanted.
+    surprises: u8,
     ageing: bool,
 }
 
@@ -41,13 +45,16 @@ impl Keeper {
             if connection.is_ready().await {
                 return Some(connection);
             }
+            let mut kept = self.kept();
+            kept.surprises = kept.surprises.saturating_add(1);
         }
     }
 
     /// Keeps a connection whose last answer was read to the end.
     pub(crate) fn put(self: &Arc<Self>, connection: Connection) {
         let mut kept = self.kept();
-        if connection.generation != kept.generation || kept.idle.len() >= MOST {
+        let impatient = kept.surprises >= SURPRISES;
+        if impatient || connection.generation != kept.generation || kept.idle.len() >= MOST {
             return;
         }
         kept.idle.push((connection, 0));

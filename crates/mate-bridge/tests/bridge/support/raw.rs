@@ -1,7 +1,10 @@
 //! Upstreams that answer with exactly the text a test wants.
 
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream,
 };
@@ -130,9 +133,11 @@ pub(crate) async fn serve_listener(listener: tokio::net::TcpListener) {
     }
 }
 
-/// Answers one request on each connection and then closes it without a word; `closed` hears of each call that this
-/// happened to. It runs in a thread of its own, so that it goes on while the test's runtime stands still.
-pub(crate) fn closing_http(closed: std::sync::mpsc::Sender<()>) -> String {
+/// Answers one request on each connection and then closes it without a word. It runs in a thread of its own, so that it
+/// goes on while the test's runtime stands still. Its address, and how many connections have answered and not closed.
+pub(crate) fn closing_http() -> (String, Arc<AtomicUsize>) {
+    let open = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&open);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -141,23 +146,21 @@ pub(crate) fn closing_http(closed: std::sync::mpsc::Sender<()>) -> String {
         runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
             while let Ok((stream, _)) = listener.accept().await {
-                let called = std::sync::atomic::AtomicBool::new(false);
+                let answered = AtomicUsize::new(0);
                 let answer = |m: &Value| {
-                    let result = standard(m).unwrap_or_else(|| {
-                        called.store(true, std::sync::atomic::Ordering::Relaxed);
-                        r#"{"content":[{"type":"text","text":"ok"}]}"#.into()
-                    });
+                    answered.store(1, Ordering::SeqCst);
+                    counted.fetch_add(1, Ordering::SeqCst);
+                    let result =
+                        standard(m).unwrap_or_else(|| r#"{"content":[{"type":"text","text":"ok"}]}"#.into());
                     let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", m["id"]);
                     Some(("application/json", text))
                 };
                 serve_http(stream, &answer, false).await;
-                if called.into_inner() && closed.send(()).is_err() {
-                    return;
-                }
+                counted.fetch_sub(answered.into_inner(), Ordering::SeqCst);
             }
         });
     });
-    url
+    (url, open)
 }
 
 /// Answers calls with `slow: true` only once the gate opens; the others at once.
@@ -191,7 +194,7 @@ pub(crate) async fn resuming_http(calls: Arc<std::sync::atomic::AtomicU64>) -> S
     let post = move |body: String| async move {
         let m: Value = serde_json::from_str(&body).unwrap();
         if m["method"] == "tools/call" {
-            calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            calls.fetch_add(1, Ordering::Relaxed);
             *asked.lock().unwrap() = m["id"].clone();
             return ([("content-type", "text/event-stream")], "id: 7\nretry: 1\ndata: \n\n".to_owned());
         }
