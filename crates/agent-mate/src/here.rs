@@ -1,7 +1,7 @@
 //! Commands that work on the home itself.
 
 use crate::{
-    cli::{Check, Command, Context, Exit, Failure, HereCommand, HiddenCommand, ServeArgs},
+    cli::{Check, Command, Context, Exit, Failure, HereCommand, ServeArgs},
     opening, serve as coordinator,
 };
 use etcetera::{BaseStrategy, choose_base_strategy};
@@ -17,18 +17,9 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-/// The threads that a command needs: few.
+/// The threads that a command needs: few. A session's worker has one, besides those of its stores.
 pub(crate) fn runtime(command: &Command) -> io::Result<Runtime> {
-    let many = matches!(
-        command,
-        Command::Here(HereCommand::Serve(_))
-            | Command::Hidden(
-                HiddenCommand::SessionWorker { .. }
-                    | HiddenCommand::BenchBridge(_)
-                    | HiddenCommand::BenchStore(_)
-            )
-    );
-    if many {
+    if matches!(command, Command::Here(HereCommand::Serve(_))) {
         Builder::new_multi_thread().worker_threads(2).enable_all().build()
     } else {
         Builder::new_current_thread().enable_all().build()
@@ -176,7 +167,7 @@ fn failed(error: mate_engine::EngineError) -> Failure {
         | mate_engine::EngineError::NotAuthenticated => Exit::NotFound,
         mate_engine::EngineError::Invalid { .. } => Exit::Usage,
         mate_engine::EngineError::KeyReused | mate_engine::EngineError::Unavailable(_) => Exit::Refused,
-        mate_engine::EngineError::Internal(_) => Exit::Internal,
+        mate_engine::EngineError::Internal(_) | mate_engine::EngineError::Damaged(_) => Exit::Internal,
     };
     Failure::new(exit, "not_done", error.to_string())
 }

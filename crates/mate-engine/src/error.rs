@@ -40,6 +40,9 @@ pub enum EngineError {
     /// The stores cannot take it now; nothing was written.
     #[error("{0}")]
     Unavailable(String),
+    /// A store's file is damaged.
+    #[error("{0}")]
+    Damaged(String),
     /// A defect of this program or of its files.
     #[error("{0}")]
     Internal(String),
@@ -68,9 +71,9 @@ impl From<StoreError> for EngineError {
                 code: "changed_meanwhile",
                 detail: "somebody else changed it at the same moment: look again, then repeat".to_owned(),
             },
+            StoreError::Damaged(_) => Self::Damaged(error.to_string()),
             StoreError::Constraint { .. }
             | StoreError::Corrupt { .. }
-            | StoreError::Damaged(_)
             | StoreError::SchemaTooNew { .. }
             | StoreError::SchemaChanged { .. }
             | StoreError::NulInText { .. }

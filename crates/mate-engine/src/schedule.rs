@@ -4,11 +4,18 @@
 
 use crate::{Engine, EngineError, SessionLock, Undertaker, recover::was_hosted};
 use async_trait::async_trait;
-use mate_model::{Epoch, SessionId, records::Session};
+use mate_model::{
+    Epoch, SessionId, TaskId,
+    records::{Session, Task},
+};
 use std::{collections::HashMap, fs::File, time::Duration};
 
 /// How many sessions are looked at in one query.
 const PAGE: u32 = 200;
+/// How many workers in a row may end without any progress, before the task that they were started for fails.
+const TRIES: u32 = 5;
+/// How long a pause is remembered after its end, in microseconds.
+const KEPT: i64 = 300 * 1_000_000;
 /// The longest pause before a worker that keeps failing is started again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
@@ -41,7 +48,10 @@ pub struct Scheduler {
 
 #[derive(Debug)]
 struct Pause {
-    failures: u32,
+    /// For which task a worker was started last; another one is progress.
+    task: Option<TaskId>,
+    /// How often in a row.
+    tries: u32,
     until: i64,
 }
 
@@ -88,29 +98,31 @@ impl Scheduler {
         if self.pauses.get(&session.id).is_some_and(|pause| now < pause.until) {
             return;
         }
-        match look_after(engine, session, launcher, undertaker).await {
-            Ok(done) => {
+        let tried = self.pauses.get(&session.id).and_then(|pause| Some((pause.task?, pause.tries)));
+        match look_after(engine, session, launcher, undertaker, tried).await {
+            Ok((done, task)) => {
                 round.recovered += done.recovered;
                 round.launched += done.launched;
-                // A worker that was just started proves nothing yet; one found alive does.
-                if done == Round::default() {
-                    self.pauses.remove(&session.id);
-                } else if done.launched > 0 {
-                    self.pause(session.id, now);
+                if task.is_some() {
+                    self.pause(session.id, task, now);
                 }
             }
             Err(error) => {
                 round.failed += 1;
-                self.pause(session.id, now);
+                self.pause(session.id, tried.map(|(task, _)| task), now);
                 tracing::error!(session = %session.id, %error, "the session could not be looked after; it is tried again");
             }
         }
+        self.pauses.retain(|_, pause| now.saturating_sub(pause.until) < KEPT);
     }
 
-    fn pause(&mut self, session: SessionId, now: i64) {
-        let pause = self.pauses.entry(session).or_insert(Pause { failures: 0, until: 0 });
-        let wait = Duration::from_millis(250u64 << pause.failures.min(8)).min(LONGEST_PAUSE);
-        pause.failures += 1;
+    fn pause(&mut self, session: SessionId, task: Option<TaskId>, now: i64) {
+        let pause = self.pauses.entry(session).or_insert(Pause { task, tries: 0, until: 0 });
+        if pause.task != task {
+            *pause = Pause { task, tries: 0, until: 0 };
+        }
+        let wait = Duration::from_millis(250u64 << pause.tries.min(8)).min(LONGEST_PAUSE);
+        pause.tries += 1;
         pause.until = now.saturating_add(i64::try_from(wait.as_micros()).unwrap_or(i64::MAX));
     }
 }
@@ -121,17 +133,26 @@ impl Engine {
     /// # Errors
     /// The ledger's.
     pub async fn has_work(&self, session: SessionId) -> Result<bool, EngineError> {
-        Ok(self.ledger.running(session).await?.is_some()
-            || self.ledger.next_accepted(session).await?.is_some())
+        Ok(self.work_of(session).await?.is_some())
+    }
+
+    /// The task that a worker of the session has to carry on, or to start next.
+    async fn work_of(&self, session: SessionId) -> Result<Option<Task>, EngineError> {
+        match self.ledger.running(session).await? {
+            Some(task) => Ok(Some(task)),
+            None => Ok(self.ledger.next_accepted(session).await?),
+        }
     }
 }
 
+/// Looks after one session; says for which task a worker was started, if one was.
 async fn look_after(
     engine: &Engine,
     session: &Session,
     launcher: &dyn Launcher,
     undertaker: &dyn Undertaker,
-) -> Result<Round, EngineError> {
+    tried: Option<(TaskId, u32)>,
+) -> Result<(Round, Option<TaskId>), EngineError> {
     let folder = engine.home.session(session.id);
     let broken =
         |error: std::io::Error| EngineError::Unavailable(format!("{}: {error}", folder.lock().display()));
@@ -140,7 +161,9 @@ async fn look_after(
         tracing::error!(session = %session.id, "the session's folder is gone; what it held is lost");
         engine.home.create_session(session.id).map_err(broken)?;
     }
-    let Some(lock) = SessionLock::try_take(&folder).map_err(broken)? else { return Ok(Round::default()) };
+    let Some(lock) = SessionLock::try_take(&folder).map_err(broken)? else {
+        return Ok((Round::default(), None));
+    };
     let mut round = Round::default();
     // Read again under the lock: the worker may have given the session back a moment ago.
     let session = engine.ledger.session(session.id).await?.ok_or(EngineError::NotFound)?;
@@ -149,10 +172,13 @@ async fn look_after(
         tracing::info!(session = %session.id, ?recovered, "a session whose worker had ended was recovered");
         round.recovered = 1;
     }
-    if engine.has_work(session.id).await? {
-        let epoch = engine.host(session.id, &lock).await?;
-        launcher.launch(session.id, epoch, lock.into_file()).await.map_err(EngineError::Unavailable)?;
-        round.launched = 1;
+    let Some(task) = engine.work_of(session.id).await? else { return Ok((round, None)) };
+    if tried.is_some_and(|(last, tries)| last == task.id && tries >= TRIES) {
+        engine.give_up(&session, task, &lock).await?;
+        return Ok((round, None));
     }
-    Ok(round)
+    let epoch = engine.host(session.id, &lock).await?;
+    launcher.launch(session.id, epoch, lock.into_file()).await.map_err(EngineError::Unavailable)?;
+    round.launched = 1;
+    Ok((round, Some(task.id)))
 }

@@ -8,6 +8,7 @@ use mate_store::{
 };
 use std::{
     collections::VecDeque,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -62,14 +63,23 @@ impl Stores {
     ) -> Result<(JournalWriter, Takeover), EngineError> {
         let database: Arc<dyn Database> = match &self.shared {
             Some(shared) => Arc::clone(shared),
-            None => {
-                let path = self.home.session(session).journal();
-                let database = SqliteDatabase::open(&path, SqliteOptions::JOURNAL).await?;
-                database.migrate(&JOURNAL_SCHEMA).await?;
-                Arc::new(database)
-            }
+            None => match self.open_to_write(session).await {
+                Err(EngineError::Damaged(_)) => {
+                    self.forget(session);
+                    self.set_aside(session, now)?;
+                    self.open_to_write(session).await?
+                }
+                other => other?,
+            },
         };
         Ok(JournalWriter::take_over(database, session, epoch, now).await?)
+    }
+
+    async fn open_to_write(&self, session: SessionId) -> Result<Arc<dyn Database>, EngineError> {
+        let path = self.home.session(session).journal();
+        let database = SqliteDatabase::open(&path, SqliteOptions::JOURNAL).await?;
+        database.migrate(&JOURNAL_SCHEMA).await?;
+        Ok(Arc::new(database))
     }
 
     /// How a journal stands; none when it is missing, or was never begun.
@@ -81,7 +91,33 @@ impl Stores {
             self.forget(session);
             return Ok(None);
         }
+        match self.read_head(session).await {
+            Err(EngineError::Damaged(why)) => {
+                tracing::error!(%session, why, "the session's journal cannot be read");
+                self.forget(session);
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
+    async fn read_head(&self, session: SessionId) -> Result<Option<JournalHead>, EngineError> {
         Ok(self.journal_reader(session).await?.head().await?)
+    }
+
+    /// Puts a damaged journal aside, for people to look at, so that the session can go on with a new one.
+    fn set_aside(&self, session: SessionId, now: Micros) -> Result<(), EngineError> {
+        let path = self.home.session(session).journal();
+        for part in ["", "-wal", "-shm"] {
+            let from = PathBuf::from(format!("{}{part}", path.display()));
+            let to = PathBuf::from(format!("{}.damaged-{}{part}", path.display(), now.0));
+            if from.exists() {
+                std::fs::rename(&from, &to).map_err(|error| {
+                    EngineError::Unavailable(format!("{} cannot be put aside: {error}", from.display()))
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// A journal, to be read beside its writer.

@@ -34,7 +34,7 @@ impl From<EngineError> for Problem {
                     "nothing was changed: try again in a moment, and see the coordinator's log if it stays so",
                 )
             }
-            EngineError::Internal(_) => {
+            EngineError::Internal(_) | EngineError::Damaged(_) => {
                 tracing::error!(%detail, "a request failed");
                 Self::new(
                     StatusCode::INTERNAL_SERVER_ERROR,

@@ -79,9 +79,9 @@ pub(crate) async fn run(home: Home, session: SessionId, epoch: Epoch) -> Result<
         SessionLock::handed(lock, &folder).context("session workers are started by `agent-mate serve`")?;
     let mut worker = Worker::open(&home, session, epoch, lock).await?;
     worker.open_bridge().await?;
-    let worked = worker.work().await;
-    let ended = worker.end().await;
-    worked.and(ended)
+    // After a failure the session is not given back: what is open is for recovery to classify.
+    worker.work().await?;
+    worker.end().await
 }
 
 impl Worker {

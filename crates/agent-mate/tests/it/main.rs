@@ -15,6 +15,8 @@ mod first_light;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod loss;
+#[cfg(test)]
 mod outcomes;
 #[cfg(test)]
 mod queue;

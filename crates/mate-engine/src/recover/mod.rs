@@ -4,6 +4,7 @@
 //! interrupted); everything that has proof keeps it.
 
 mod classify;
+mod give_up;
 
 use crate::{Engine, EngineError, SessionLock};
 use async_trait::async_trait;

@@ -128,7 +128,11 @@ impl Engine {
         let session = self.ledger.session(task.session).await?.ok_or(EngineError::NotFound)?;
         let runtime = self.ledger.runtime(session.runtime).await?.ok_or(EngineError::NotFound)?;
         let (activity, quiet_since) = match task.state.run() {
-            Some(run) => self.activity(&task, run.turn, run.since).await?,
+            // A journal that cannot be read now must not hide what the ledger knows of the task.
+            Some(run) => self.activity(&task, run.turn, run.since).await.unwrap_or_else(|error| {
+                tracing::warn!(task = %task.id, %error, "the task's journal could not be read");
+                (None, None)
+            }),
             None => (None, None),
         };
         let word = task.state.word();

@@ -34,8 +34,6 @@ const OPEN: &str = select!(
 );
 const UNKNOWN: &str =
     select!("WHERE session = $1 AND number > $2 AND state = 'unknown' ORDER BY number LIMIT $3");
-const SAME: &str =
-    select!("WHERE session = $1 AND call_key = $2 AND class <> 'read' ORDER BY number DESC LIMIT $3");
 const UNCERTAIN: &str = select!(
     "WHERE session = $1 AND call_key = $2 AND state IN ('unknown', 'abandoned') ORDER BY number DESC LIMIT 1"
 );
@@ -128,22 +126,6 @@ impl JournalReader {
         rows.first().map_or(Ok(0), |row| row.number("unknown"))
     }
 
-    /// The latest operations with the same connection, tool and argument digest, the latest first; never reads.
-    ///
-    /// # Errors
-    /// The store's, and [`StoreError::Corrupt`]: a call that cannot be compared must not be sent.
-    pub async fn same_call(
-        &self,
-        connection: ConnectionId,
-        tool: &str,
-        digest: &str,
-        limit: u32,
-    ) -> Result<Vec<Operation>, StoreError> {
-        let call = call_key(Some(connection), "", tool, digest);
-        let values = params![self.key.clone(), call.to_vec(), i64::from(limit.clamp(1, 1_000))];
-        self.db.fetch(SAME, values).await?.iter().map(decode).collect()
-    }
-
     /// The latest operation with the same connection, tool and argument digest that may have happened, however many
     /// others there were since; none when every one of them has an outcome. Does not grow with history.
     ///
@@ -183,7 +165,6 @@ mod tests {
         db.migrate(&JOURNAL_SCHEMA).await.unwrap();
         for (sql, index) in [
             (UNCERTAIN, "INDEX operations_uncertain (session=? AND call_key=?)"),
-            (SAME, "INDEX operations_by_call (session=? AND call_key=?)"),
             (OPEN, "INDEX operations_open (session=? AND number>?)"),
             (COUNT_OPEN, "INDEX operations_open (session=?)"),
             (UNKNOWN, "INDEX operations_unknown (session=? AND number>?)"),

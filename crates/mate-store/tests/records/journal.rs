@@ -18,7 +18,6 @@ use uuid::Uuid;
 on_both!(
     g03_a_permission_to_send_comes_only_from_a_committed_intent,
     a_turn_and_its_operations_read_back,
-    the_replay_guard_finds_the_same_call,
     g04_an_uncertain_call_is_found_however_many_equal_ones_came_after_it,
     a_result_is_kept_until_it_is_dropped,
     one_bad_write_spoils_no_other,
@@ -135,30 +134,6 @@ async fn end_of_turn(journal: &Journal) {
     assert_eq!(reader.turns(None, 0, 9).await.unwrap().items.len(), 2);
     assert_eq!(reader.turns(Some(journal.task), 0, 9).await.unwrap().items, [stored]);
     assert_eq!(reader.head().await.unwrap().unwrap().runtime_session.as_deref(), Some("agents-own"));
-}
-
-async fn the_replay_guard_finds_the_same_call(world: World) {
-    let journal = world.journal().await;
-    for number in 1..=3 {
-        let (mut operation, transition) = journal.born(number, OperationCommand::Admit);
-        if number == 2 {
-            operation.tool = "issue_close".to_owned();
-        }
-        let operation = Box::new(operation);
-        journal.writer.write(vec![Change::AddOperation { operation, transition }]).await.unwrap();
-    }
-    let (mut read, _) = journal.born(4, OperationCommand::Admit);
-    read.class = EffectClass::Read;
-    let transition = OperationState::Requested.decide(read.class, OperationCommand::Admit, at(20)).unwrap();
-    journal.writer.write(vec![Change::AddOperation { operation: Box::new(read), transition }]).await.unwrap();
-    let reader = journal.writer.reader();
-    let connection = ConnectionId::new(Uuid::from_u128(1));
-    let same = reader.same_call(connection, "issue_create", &"ab".repeat(32), 9).await.unwrap();
-    assert_eq!(same.iter().map(|o| o.id.number).collect::<Vec<_>>(), [3, 1]);
-    let other = reader.same_call(connection, "issue_create", &"cd".repeat(32), 9).await.unwrap();
-    assert_eq!(other, []);
-    let other = reader.same_call(ConnectionId::new(uuid()), "issue_create", &"ab".repeat(32), 9).await;
-    assert_eq!(other.unwrap(), []);
 }
 
 async fn g04_an_uncertain_call_is_found_however_many_equal_ones_came_after_it(world: World) {

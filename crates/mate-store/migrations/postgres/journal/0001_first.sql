@@ -120,7 +120,6 @@ CREATE TABLE operations (
 CREATE INDEX operations_of_task ON operations (session, task, number);
 CREATE INDEX operations_open ON operations (session, number) WHERE state IN ('awaiting_approval', 'in_flight');
 CREATE INDEX operations_unknown ON operations (session, number) WHERE state = 'unknown';
-CREATE INDEX operations_by_call ON operations (session, call_key, number) WHERE class <> 'read';
 CREATE INDEX operations_uncertain ON operations (session, call_key, number) WHERE state IN ('unknown', 'abandoned');
 
 -- A result that has not reached the runtime yet, sealed; only the replay guard reads it.

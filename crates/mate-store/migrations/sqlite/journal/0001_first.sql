@@ -120,7 +120,6 @@ CREATE TABLE operations (
 CREATE INDEX operations_of_task ON operations (session, task, number);
 CREATE INDEX operations_open ON operations (session, number) WHERE state IN ('awaiting_approval', 'in_flight');
 CREATE INDEX operations_unknown ON operations (session, number) WHERE state = 'unknown';
-CREATE INDEX operations_by_call ON operations (session, call_key, number) WHERE class <> 'read';
 CREATE INDEX operations_uncertain ON operations (session, call_key, number) WHERE state IN ('unknown', 'abandoned');
 
 -- A result that has not reached the runtime yet, sealed; only the replay guard reads it.
@@ -172,7 +171,6 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('operations', 'operations_open', '100 100 1'),
     ('operations', 'operations_unknown', '100 100 1'),
     ('operations', 'operations_uncertain', '100 100 2 1'),
-    ('operations', 'operations_by_call', '1000000 1000000 2 1'),
     ('journal_events', 'journal_events', '10000000 10000000 1'),
     ('journal_events', 'journal_events_of_task', '10000000 10000000 10000 1');
 
