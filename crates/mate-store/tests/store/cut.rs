@@ -56,11 +56,10 @@ async fn relay(listener: TcpListener, port: u16, commits: Arc<AtomicU32>) {
     }
 }
 
-/// The parts of the URL of a throw-away cluster's database: its port and the database's name.
-fn parts(url: &str) -> (u16, &str) {
-    let port = url.split_once("port=").and_then(|(_, rest)| rest.split('&').next()).unwrap();
-    let name = url.split_once(":///").and_then(|(_, rest)| rest.split('?').next()).unwrap();
-    (port.parse().unwrap(), name)
+/// The parts of the URL of a cluster's database, reached by a socket or by a port: its port and the database's name.
+fn parts(url: &str) -> (u16, String) {
+    let config: tokio_postgres::Config = url.parse().unwrap();
+    (config.get_ports().first().copied().unwrap_or(5432), config.get_dbname().unwrap().to_owned())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
