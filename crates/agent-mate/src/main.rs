@@ -84,7 +84,13 @@ async fn hidden(command: HiddenCommand, context: &Context) -> ExitCode {
         }
         HiddenCommand::Bridge { arguments } => {
             let socket: PathBuf = arguments.first().map(PathBuf::from).unwrap_or_default();
-            mate_bridge::relay_main(&socket).await
+            match mate_engine::SocketPath::of(&socket) {
+                Ok(way) => mate_bridge::relay_main(way.path()).await,
+                Err(error) => {
+                    eprintln!("agent-mate bridge: {}: {error}", socket.display());
+                    ExitCode::from(1)
+                }
+            }
         }
         HiddenCommand::Keeper { arguments } => {
             let _: Vec<OsString> = arguments;

@@ -5,7 +5,7 @@ use crate::{
     opening::{NotNow, Opened},
 };
 use anyhow::{Context, Result, bail};
-use mate_engine::Scheduler;
+use mate_engine::{Scheduler, SocketPath};
 use mate_server::{Listeners, PeerCheck, ServerState};
 use std::{
     env,
@@ -36,7 +36,8 @@ pub(crate) async fn serve(
         Some(listen) => listen,
         None => settings.serve.listen.parse().context("`serve.listen` in config.toml is not ADDRESS:PORT")?,
     };
-    let listeners = Listeners::open(listen, &engine.home.socket()).await?;
+    let socket = SocketPath::of(&engine.home.socket()).context("the home's socket")?;
+    let listeners = Listeners::open(listen, socket.path()).await?;
     ready(listeners.address());
     let state = ServerState::new(Arc::clone(&engine), PeerCheck::new(|pid| !in_a_container(pid)))
         .with_registrar(Arc::new(crate::registrar::Presets));

@@ -14,7 +14,10 @@ use mate_model::SessionId;
 use std::{
     fs::{self, File},
     io,
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    os::{
+        fd::AsRawFd,
+        unix::fs::{DirBuilderExt, PermissionsExt},
+    },
     path::{Path, PathBuf},
 };
 
@@ -35,6 +38,10 @@ impl Home {
     /// What the file system says; or that others may enter an existing one.
     pub fn create(&self) -> io::Result<()> {
         make_private(&self.0)?;
+        // An empty folder that somebody made for this is as good as one made here.
+        if fs::read_dir(&self.0)?.next().is_none() {
+            fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700))?;
+        }
         make_private(&self.0.join("sessions"))?;
         let mode = fs::metadata(&self.0)?.permissions().mode();
         if mode & 0o077 != 0 {
@@ -149,6 +156,41 @@ impl SessionFolder {
     #[must_use]
     pub fn workspace(&self) -> PathBuf {
         self.0.join("workspace")
+    }
+}
+
+/// The longest path of a socket that is used as it is; the kernel takes 107 bytes.
+const LONGEST_SOCKET: usize = 95;
+
+/// A socket's path, short enough for the kernel however deep the home is. Keep it while the path is used.
+#[derive(Debug)]
+pub struct SocketPath {
+    path: PathBuf,
+    /// Holds the folder through which a deep path is reached.
+    _folder: Option<File>,
+}
+
+impl SocketPath {
+    /// The way to the socket at `path`, which need not be there yet; its folder must.
+    ///
+    /// # Errors
+    /// What the file system says of the folder.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::Error::other("not the path of a socket"));
+        };
+        if path.as_os_str().len() <= LONGEST_SOCKET || !cfg!(target_os = "linux") {
+            return Ok(Self { path: path.to_owned(), _folder: None });
+        }
+        let folder = File::open(folder)?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
+        Ok(Self { path, _folder: Some(folder) })
+    }
+
+    /// The path to bind or to connect to.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 }
 

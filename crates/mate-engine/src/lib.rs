@@ -19,7 +19,7 @@ pub mod surroundings;
 pub mod task;
 
 pub use error::EngineError;
-pub use home::{Home, SessionFolder};
+pub use home::{Home, SessionFolder, SocketPath};
 pub use lock::SessionLock;
 pub use principal::Principal;
 pub use recover::{Recovered, Undertaker};

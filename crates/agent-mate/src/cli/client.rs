@@ -6,7 +6,7 @@ use super::{
     sse,
 };
 use http::{HeaderName, HeaderValue, Method, header};
-use mate_engine::Home;
+use mate_engine::{Home, SocketPath};
 use mate_http::{BodyFault, Endpoint, Failed, Request, Response, Trust};
 use mate_model::Entropy;
 use serde::Serialize;
@@ -26,6 +26,8 @@ pub(crate) struct Client {
     http: mate_http::Client,
     authorization: HeaderValue,
     entropy: Arc<dyn Entropy>,
+    /// Kept for as long as connections may be opened through it.
+    _socket: Option<SocketPath>,
 }
 
 impl Client {
@@ -38,16 +40,24 @@ impl Client {
         let mut authorization = HeaderValue::from_str(&bearer)
             .map_err(|_| Failure::new(Exit::NotFound, "bad_token", "the token cannot be sent"))?;
         authorization.set_sensitive(true);
+        let mut socket = None;
         let endpoint = match env::var("AGENT_MATE_URL") {
             Ok(url) if !url.is_empty() => Endpoint::parse(&url).map_err(|why| {
                 Failure::usage(format!(
                     "AGENT_MATE_URL is not an address such as http://127.0.0.1:7717: {why}"
                 ))
             })?,
-            Ok(_) | Err(_) => Endpoint::unix(home.socket()),
+            Ok(_) | Err(_) => {
+                let way = SocketPath::of(&home.socket()).map_err(|error| {
+                    Failure::new(Exit::Unreachable, "no_home", format!("{}: {error}", home.path().display()))
+                })?;
+                let path = way.path().to_owned();
+                socket = Some(way);
+                Endpoint::unix(path)
+            }
         };
         let http = mate_http::Client::new(endpoint, &Trust::Machine).map_err(Failure::usage)?;
-        Ok(Self { http, authorization, entropy })
+        Ok(Self { http, authorization, entropy, _socket: socket })
     }
 
     /// Reads.

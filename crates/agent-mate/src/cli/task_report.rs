@@ -25,6 +25,14 @@ pub(crate) async fn report(id: &str, client: &Client, context: &Context) -> Resu
 /// The report for people.
 fn drawn(report: &Value, context: &Context) -> String {
     let mut out = context.screen.fields(at(report, "task"), &task::FIELDS);
+    for (title, field) in
+        [("submitted by", "submitted_by"), ("approved by", "approved_by"), ("stop asked by", "stopped_by")]
+    {
+        let name = text_at(report, field);
+        if !name.is_empty() {
+            let _ = write!(out, "\n{title:<13} {}", text::line(name, 100));
+        }
+    }
     let _ = write!(out, "\n\nOperations: {}", counts(at(report, "counts")));
     let columns = [
         column("TOOL", "tool"),
@@ -32,6 +40,7 @@ fn drawn(report: &Value, context: &Context) -> String {
         column("EFFECT", "effect"),
         column("TOOK", "took"),
         column("DETAIL", "detail"),
+        column("GRANT", "grant"),
         column("ID", "id"),
     ];
     let listed = lines(at(report, "operations"));

@@ -91,6 +91,7 @@ fn ended(task: &Value, screen: &Screen) -> String {
     for (field, before) in [
         ("reason", ": "),
         ("result", "; result "),
+        ("report", ": the agent reports "),
         ("uncertain", "; uncertain: "),
         ("then", "; once settled: "),
     ] {

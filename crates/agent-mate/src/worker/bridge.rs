@@ -3,7 +3,7 @@
 use super::{Worker, gate::WorkerGate, spawner::InContainer};
 use anyhow::{Context, Result};
 use mate_bridge::{Bridge, BridgeConfig, ConnectionSpec, HttpSpec, Limits, Spawner, StdioSpec, Transport};
-use mate_engine::Engine;
+use mate_engine::{Engine, SocketPath};
 use mate_guard::Redactor;
 use mate_model::{
     ProjectId,
@@ -63,8 +63,9 @@ impl Worker {
         let bridge = Arc::new(Bridge::start(config, Arc::new(gate), spawner, clock, entropy).await?);
         self.bridge = Some(Arc::clone(&bridge));
         let path = self.folder.bridge();
+        let way = SocketPath::of(&path)?;
         let _ = std::fs::remove_file(&path);
-        let listener = UnixListener::bind(&path).with_context(|| path.display().to_string())?;
+        let listener = UnixListener::bind(way.path()).with_context(|| path.display().to_string())?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
         let relay = tokio::spawn(accept(listener, bridge, Arc::clone(&self.container)));
         if let Some(old) = self.relay.replace(relay) {

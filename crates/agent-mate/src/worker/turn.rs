@@ -109,6 +109,11 @@ impl Worker {
             bail!("{} is {} already: a prompt is never sent again", turn.id, turn.state.word());
         }
         let mut wishes = Wishes::watch(&self.engine, task.id);
+        // A task that waited may have lost what it was approved under.
+        if let Some(why) = self.desk.lost_authority(task.id).await? {
+            let end = TurnEnd::NotStarted { detail: why };
+            return self.finish(task, turn, end, live, pump, Wish::None).await;
+        }
         if live.as_ref().is_some_and(|live| live.agent.lost().is_some()) {
             self.bury(live, None).await?;
         }

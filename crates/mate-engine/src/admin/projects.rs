@@ -30,6 +30,8 @@ impl Engine {
                 needed: "a token that is not limited to a project or a role",
             });
         }
+        // Whoever owns a project may grant it every connection there is.
+        self.demand_admin(who)?;
         check::name("name", name)?;
         let workspace = match workspace {
             Some(directory) => Some(check::workspace(directory, self.home.path()).await?),

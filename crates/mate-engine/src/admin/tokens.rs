@@ -116,10 +116,35 @@ impl Engine {
         if token.revoked_at.is_some() {
             return Ok(token);
         }
+        self.keep_a_way_in(&token).await?;
         match self.ledger.revoke_token(id, self.writing_time().await?).await {
             Ok(()) | Err(LedgerError::NotFound(_)) => self.visible_token(who, id).await,
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Refuses to revoke the last unlimited token in force of an administrator: nobody could make another.
+    async fn keep_a_way_in(&self, token: &Token) -> Result<(), EngineError> {
+        let account = self.ledger.account(token.account).await?;
+        if token.project.is_some() || token.role.is_some() || account.is_none_or(|account| !account.admin) {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        let all = self.ledger.tokens(token.account, None, 500).await?.items;
+        let other = all.iter().any(|other| {
+            other.id != token.id
+                && other.project.is_none()
+                && other.role.is_none()
+                && other.revoked_at.is_none()
+                && other.expires_at.is_none_or(|end| now < end)
+        });
+        if other {
+            return Ok(());
+        }
+        Err(EngineError::refused(
+            "last_token",
+            "this is the administrator's last token: make another first with `agent-mate token add`",
+        ))
     }
 
     async fn visible_token(&self, who: &Principal, id: TokenId) -> Result<Token, EngineError> {

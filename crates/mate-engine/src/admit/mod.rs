@@ -123,6 +123,15 @@ impl Admission {
         Ok(true)
     }
 
+    /// Why the task may not act any more, if it may not: its account, token, membership or project lost authority.
+    ///
+    /// # Errors
+    /// The ledger's.
+    pub async fn lost_authority(&self, task: TaskId) -> Result<Option<String>, EngineError> {
+        let standing = self.read_standing(task).await?;
+        Ok(standing.may_act(self.now()).err().map(|(_, why)| why))
+    }
+
     fn known_standing(&self) -> Option<Arc<Standing>> {
         self.standing.read().ok().and_then(|standing| standing.clone())
     }

@@ -21,6 +21,13 @@ impl Engine {
     /// # Errors
     /// Why it is refused.
     pub async fn approve(&self, who: &Principal, id: TaskId) -> Result<Task, EngineError> {
+        let task = self.task_for(who, id, Role::Operator).await?;
+        if self.ledger.project(task.project).await?.is_none_or(|project| project.archived_at.is_some()) {
+            return Err(EngineError::refused(
+                "project_archived",
+                "the project is archived: it takes no new work",
+            ));
+        }
         let command = TaskCommand::Approve { by: who.account };
         self.move_task(who, id, command, EventType::TaskApproved, json!({ "by": who.account })).await
     }

@@ -2,7 +2,7 @@
 
 use crate::{Engine, EngineError, Principal, TaskView};
 use mate_model::{
-    OperationId, TaskId,
+    AccountId, GrantId, OperationId, TaskId,
     event::EventType,
     operation::OperationStateWord,
     words::{EffectClass, Role},
@@ -25,6 +25,8 @@ pub struct OperationLine {
     pub effect: EffectClass,
     /// How it ended.
     pub state: OperationStateWord,
+    /// The grant that allowed it.
+    pub grant: Option<GrantId>,
     /// From sent to answered, in microseconds.
     pub duration_us: Option<i64>,
     /// What there is to say of it.
@@ -36,6 +38,12 @@ pub struct OperationLine {
 pub struct Report {
     /// The task as it stands.
     pub task: TaskView,
+    /// The name of who submitted it.
+    pub submitted_by: Option<String>,
+    /// The name of who approved it.
+    pub approved_by: Option<String>,
+    /// The name of who asked it to stop.
+    pub stopped_by: Option<String>,
     /// How many operations there are in each state.
     pub counts: BTreeMap<&'static str, u64>,
     /// The first operations, in request order.
@@ -60,6 +68,9 @@ impl Engine {
         let reader = self.stores.journal_reader(task.session).await?;
         let mut report = Report {
             task: self.view(task).await?,
+            submitted_by: None,
+            approved_by: None,
+            stopped_by: None,
             counts: BTreeMap::new(),
             operations: Vec::new(),
             not_listed: 0,
@@ -77,6 +88,7 @@ impl Engine {
                     tool: format!("{}/{}", row.connection_name, row.tool),
                     effect: row.effect,
                     state: row.state,
+                    grant: row.grant,
                     duration_us: row.duration_us,
                     detail: row.detail,
                 };
@@ -94,6 +106,7 @@ impl Engine {
                 None => break,
             }
         }
+        self.tell_who(&mut report, id).await?;
         for event in reader.tail(Some(id), 200).await?.items {
             let text = |name: &str| event.data.get(name).and_then(|text| text.as_str()).map(str::to_owned);
             if event.kind == EventType::AgentMessage {
@@ -103,5 +116,27 @@ impl Engine {
             }
         }
         Ok(report)
+    }
+
+    /// By whose leave: from the ledger's own record of the task.
+    async fn tell_who(&self, report: &mut Report, task: TaskId) -> Result<(), EngineError> {
+        for event in self.ledger.events_of_task(task, 0, PAGE).await?.items {
+            let slot = if event.kind == EventType::TaskSubmitted {
+                &mut report.submitted_by
+            } else if event.kind == EventType::TaskApproved {
+                &mut report.approved_by
+            } else if event.kind == EventType::TaskStopRequested || event.kind == EventType::TaskKillRequested
+            {
+                &mut report.stopped_by
+            } else {
+                continue;
+            };
+            let by =
+                event.data.get("by").and_then(|by| by.as_str()).and_then(|by| by.parse::<AccountId>().ok());
+            if let Some(by) = by {
+                *slot = self.ledger.account(by).await?.map(|account| account.name);
+            }
+        }
+        Ok(())
     }
 }
