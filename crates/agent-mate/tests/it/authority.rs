@@ -143,3 +143,40 @@ fn a_grant_for_so_many_calls_is_good_for_no_more() {
     assert_eq!(world.operation_states(&id(&task)), ["note:succeeded", "note:succeeded", "note:denied"]);
     assert_eq!(world.count("begin", "note"), 2);
 }
+
+#[test]
+fn g07_what_waits_in_an_archived_project_does_not_start() {
+    let world = World::new(Store::Sqlite);
+    world.ok(&["project", "add", "other"]);
+    let proposed = id(&world.ok(&["task", "add", "--project", "other", "x"]));
+    let first = world.submit(&steps());
+    let session = first["session"].as_str().expect("a session").to_owned();
+    world.until_begun("slow", 1);
+    let queued = id(&world.submit_in(&session, &json!([{"text": "never"}])));
+    world.ok(&["project", "archive", "other"]);
+    let refused = world.cli(&["task", "approve", &proposed]);
+    assert_eq!((refused.code, refused.error_code().as_str()), (4, "project_archived"));
+    world.ok(&["project", "archive", "default"]);
+    let (ended, code) = world.wait(&queued);
+    assert_eq!((ended["state"].as_str(), code), (Some("failed"), 5), "{ended}");
+    assert!(ended["reason"].as_str().is_some_and(|reason| reason.contains("archived")), "{ended}");
+    assert_eq!(world.prompts().len(), 1, "what waited was never prompted");
+}
+
+#[test]
+fn only_an_administrator_makes_projects_and_the_report_says_by_whose_leave() {
+    let world = World::new(Store::Sqlite);
+    let account = id(&world.ok(&["account", "add", "dan"]));
+    let token = world.ok(&["token", "add", "--account", &account]);
+    let mut add = world.command(&["--json", "project", "add", "dans"]);
+    add.env("AGENT_MATE_TOKEN", token["token"].as_str().expect("a secret"));
+    assert_eq!(run(add, None).code, 3);
+    let task = id(&world.submit(&json!([{"tool": "demo__note", "args": {"text": "x"}}, {"text": "done"}])));
+    world.wait(&task);
+    let report = world.ok(&["task", "report", &task]);
+    assert_eq!((&report["submitted_by"], &report["approved_by"]), (&json!("owner"), &json!("owner")));
+    assert!(
+        report["operations"][0]["grant"].as_str().is_some_and(|grant| grant.starts_with("grt_")),
+        "{report}"
+    );
+}

@@ -13,6 +13,8 @@ mod death;
 #[cfg(test)]
 mod first_light;
 #[cfg(test)]
+mod homes;
+#[cfg(test)]
 mod keys;
 #[cfg(test)]
 mod loss;

@@ -28,6 +28,7 @@ pub(crate) struct World {
     pub(crate) project: String,
     database: Option<TestDatabase>,
     _watchdog: Watchdog,
+    home: String,
     folder: TempDir,
 }
 
@@ -39,11 +40,17 @@ pub(crate) fn stub(steps: &Value) -> String {
 impl World {
     /// An initialised home with a running coordinator, and nothing in it.
     pub(crate) fn empty(store: Store) -> Self {
+        Self::at(store, "h")
+    }
+
+    /// The same, with a name of the home's folder to choose.
+    pub(crate) fn at(store: Store, home: &str) -> Self {
         let database = (store == Store::Postgres).then(TestDatabase::fresh);
         // Sockets have short names only.
         let folder = tempfile::Builder::new().prefix("am-").tempdir_in("/tmp").expect("a folder");
         let _watchdog = Watchdog::over(folder.path());
-        let mut world = Self { serve: None, project: String::new(), database, _watchdog, folder };
+        let home = home.to_owned();
+        let mut world = Self { serve: None, project: String::new(), database, _watchdog, home, folder };
         fs::create_dir(world.user()).expect("made");
         let settings = match world.database_url() {
             Some(url) => format!("{SETTINGS}[store]\ndatabase = \"{url}\"\n"),
@@ -107,7 +114,7 @@ impl World {
     }
 
     pub(crate) fn home(&self) -> PathBuf {
-        self.path("h")
+        self.path(&self.home)
     }
 
     /// What is `$HOME` for everything in the test.

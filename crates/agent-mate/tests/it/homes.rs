@@ -1,0 +1,60 @@
+//! Homes in odd places, and the way into them.
+
+use crate::harness::{Store, World, id, program, run};
+use serde_json::json;
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+
+/// The exit code of a command with another home than the world's.
+fn code_at(home: &Path, words: &[&str]) -> i32 {
+    let mut command = Command::new(program());
+    command.arg("--home").arg(home).args(words).env_remove("AGENT_MATE_HOME").env_remove("AGENT_MATE_URL");
+    run(command, None).code
+}
+
+#[test]
+fn a_home_whose_path_is_longer_than_a_socket_may_have_works_like_any_other() {
+    let world = World::at(Store::Sqlite, &"long-".repeat(40));
+    // This runtime reaches the bridge through the session's own socket.
+    world.scripted("scripted", &["--no-http"]);
+    world.upstream("demo", &[]);
+    world.grant("demo", "*");
+    let (ended, code) =
+        world.carry_out(&json!([{"tool": "demo__note", "args": {"text": "x"}}, {"text": "done"}]));
+    assert_eq!((ended["state"].as_str(), code), (Some("completed"), 0), "{ended}");
+    assert_eq!(world.count("begin", "note"), 1);
+}
+
+#[test]
+fn an_empty_folder_that_was_open_to_others_becomes_a_closed_home() {
+    let world = World::empty(Store::Sqlite);
+    let folder = world.path("made-before");
+    fs::create_dir(&folder).expect("made");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("set");
+    assert_eq!(code_at(&folder, &["init"]), 0);
+    let mode = fs::metadata(&folder).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let full = world.path("full");
+    fs::create_dir(&full).expect("made");
+    fs::write(full.join("mine"), "x").expect("written");
+    fs::set_permissions(&full, fs::Permissions::from_mode(0o755)).expect("set");
+    assert_ne!(code_at(&full, &["init"]), 0, "what others may enter and use is left as it is");
+}
+
+#[test]
+fn a_second_coordinator_and_a_home_that_is_not_set_up_are_refused() {
+    let world = World::empty(Store::Sqlite);
+    assert_eq!(world.cli(&["serve", "--listen", "127.0.0.1:0"]).code, 4);
+    assert_eq!(code_at(&world.path("nowhere"), &["serve", "--listen", "127.0.0.1:0"]), 4);
+}
+
+#[test]
+fn the_last_token_of_an_administrator_cannot_be_revoked() {
+    let world = World::empty(Store::Sqlite);
+    let tokens = world.ok(&["token", "list"]);
+    let first = id(&tokens["items"][0]);
+    let refused = world.cli(&["token", "revoke", &first]);
+    assert_eq!((refused.code, refused.error_code().as_str()), (4, "last_token"));
+    let other = world.ok(&["token", "add"]);
+    world.ok(&["token", "revoke", &id(&other)]);
+    world.ok(&["project", "list"]);
+}
