@@ -18,7 +18,8 @@ enum Row {
     FailedAtOwnWork(FailReason),
     /// Only with evidence from the container.
     Stopped,
-    NeverStarted,
+    /// With the container's evidence where one was made, else as never started.
+    StoppedFirst,
 }
 
 fn evidence() -> StopEvidence {
@@ -42,7 +43,7 @@ fn table() -> Vec<(TurnEnd, Row, Row)> {
         (answered(StopReason::Cancelled), Row::Failed(FailReason::CancelledByRuntime), Row::Stopped),
         (lost(false), Row::Failed(FailReason::RuntimeLost), Row::Stopped),
         (lost(true), Row::FailedAtOwnWork(FailReason::RuntimeLost), Row::Stopped),
-        (TurnEnd::StoppedFirst, Row::NeverStarted, Row::NeverStarted),
+        (TurnEnd::StoppedFirst, Row::StoppedFirst, Row::StoppedFirst),
     ];
     rows.push(with(answered(StopReason::MaxTokens), failed(FailReason::LimitReached)));
     rows.push(with(answered(StopReason::MaxTurnRequests), failed(FailReason::LimitReached)));
@@ -51,7 +52,7 @@ fn table() -> Vec<(TurnEnd, Row, Row)> {
     rows.push(with(empty, failed(FailReason::EmptyTurn)));
     let not_started = TurnEnd::NotStarted { detail: "no such program".to_owned() };
     let errored = TurnEnd::Errored { detail: "internal error".to_owned() };
-    rows.push(with(errored, failed(FailReason::RuntimeError)));
+    rows.push((errored, Row::Failed(FailReason::RuntimeError), Row::Stopped));
     rows.push(with(not_started, failed(FailReason::StartFailed)));
     rows
 }
@@ -62,17 +63,19 @@ fn expected(row: Row, unknown_operations: u64, proof: bool) -> Result<(Row, Opti
         Row::Stopped if !proof => Err(Refusal::NoEvidence),
         Row::FailedAtOwnWork(_) => Ok((row, operations.or(Some(UnknownReason::OwnActivity)))),
         // No prompt was sent: no call can have been.
-        Row::NeverStarted | Row::Failed(FailReason::StartFailed) => Ok((row, None)),
+        Row::StoppedFirst | Row::Failed(FailReason::StartFailed) => Ok((row, None)),
         Row::Completed | Row::Failed(_) | Row::Stopped => Ok((row, operations)),
     }
 }
 
-fn fits(end: &End, row: Row) -> bool {
+fn fits(end: &End, row: Row, proof: bool) -> bool {
     match (row, end) {
         (Row::Completed, End::Completed { .. }) => true,
         (Row::Failed(wanted) | Row::FailedAtOwnWork(wanted), End::Failed { reason, .. }) => *reason == wanted,
-        (Row::Stopped, End::Stopped { evidence }) => matches!(evidence, StopEvidence::ContainerEmpty { .. }),
-        (Row::NeverStarted, End::Stopped { evidence }) => *evidence == StopEvidence::NeverStarted,
+        (Row::Stopped, End::Stopped { evidence: shown }) => *shown == evidence(),
+        (Row::StoppedFirst, End::Stopped { evidence: shown }) => {
+            *shown == if proof { evidence() } else { StopEvidence::NeverStarted }
+        }
         _ => false,
     }
 }
@@ -94,7 +97,7 @@ fn g05_g06_every_row_of_the_contract() {
                     let shown = format!("{facts:?}");
                     match (conclusion(facts), expected(row, unknown_operations, proof)) {
                         (Ok((got, uncertain)), Ok((row, reason))) => {
-                            assert!(fits(&got, row), "{shown}: {got:?}");
+                            assert!(fits(&got, row, proof), "{shown}: {got:?}");
                             assert_eq!(uncertain, reason, "{shown}");
                         }
                         (got, wanted) => {

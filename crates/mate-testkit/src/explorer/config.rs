@@ -31,13 +31,15 @@ pub enum Flaw {
     NoJournalFence,
     /// A worker's ledger writes do not name the session's epoch; only the task's own check stands.
     NoLedgerFence,
-    /// A stop is concluded without ending the container and without evidence.
+    /// A stop after the prompt is concluded without ending the container and without evidence.
     StopWithoutEvidence,
+    /// After the prompt the evidence is written and the container is not ended.
+    EvidenceWithoutEnding,
     /// A stop before the prompt, with the runtime launched already, does not end the container.
     StopFirstKeepsContainer,
     /// Recovery does not make sure that the container is empty.
     RecoverWithoutEmptying,
-    /// Recovery writes no evidence for a turn that it finds ended, and gives up when evidence is missing.
+    /// Recovery writes no evidence for a turn that it finds ended, and gives up when its end needs some.
     EndedTurnWithoutEvidence,
     /// Recovery sends a call again whose intent has no outcome.
     DispatchAgain,
@@ -82,6 +84,7 @@ impl Flaw {
         Self::NoJournalFence,
         Self::NoLedgerFence,
         Self::StopWithoutEvidence,
+        Self::EvidenceWithoutEnding,
         Self::StopFirstKeepsContainer,
         Self::RecoverWithoutEmptying,
         Self::EndedTurnWithoutEvidence,
@@ -102,7 +105,10 @@ impl Flaw {
             Self::NoSecondRead => "the ledger is not read again after the intent",
             Self::NoJournalFence => "the journal takes writes of any epoch",
             Self::NoLedgerFence => "a worker's ledger writes do not name the session's epoch",
-            Self::StopWithoutEvidence => "a stop is concluded without ending the container",
+            Self::StopWithoutEvidence => "a stop after the prompt is concluded without ending the container",
+            Self::EvidenceWithoutEnding => {
+                "after the prompt the end of the container is written and does not happen"
+            }
             Self::StopFirstKeepsContainer => "a stop before the prompt leaves a launched runtime alive",
             Self::RecoverWithoutEmptying => "recovery does not empty the container",
             Self::EndedTurnWithoutEvidence => "recovery writes no evidence for a turn that it finds ended",

@@ -52,7 +52,12 @@ pub fn flawed(flaw: Flaw) -> (Config, &'static str) {
             (crash.in_full(), "a call was sent whose authority had ended before its intent")
         }
         Flaw::NoJournalFence | Flaw::NoLedgerFence => (freeze, "a stale epoch wrote"),
-        Flaw::StopWithoutEvidence | Flaw::StopFirstKeepsContainer | Flaw::RecoverWithoutEmptying => {
+        // Without a fault: the container lives, and no runtime died of itself.
+        Flaw::StopWithoutEvidence => {
+            (crash.with_faults(0, 0), "a task is stopped without evidence in the journal")
+        }
+        Flaw::EvidenceWithoutEnding => (crash.with_faults(0, 0), "a task is stopped and its container lives"),
+        Flaw::StopFirstKeepsContainer | Flaw::RecoverWithoutEmptying => {
             (crash, "a task is stopped and its container lives")
         }
         Flaw::DispatchAgain => (crash, "a call was sent twice"),

@@ -14,6 +14,9 @@ pub(super) enum At {
     Open,
     Launch,
     Look,
+    /// A stop came before the prompt: the container is ended, its proof written, then the turn is over.
+    EndFirst,
+    EvidenceFirst,
     Prompt,
     Send,
     Work,

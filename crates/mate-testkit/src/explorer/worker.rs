@@ -9,7 +9,7 @@ use super::{
     state::{At, Breach, Container, Life, NONE, Runtime, State},
     walk::{Walk, Who, kill_container},
 };
-use mate_model::{operation::OperationStateWord, task::TaskStateWord, turn::TurnStateWord};
+use mate_model::{Refusal, operation::OperationStateWord, task::TaskStateWord, turn::TurnStateWord};
 
 impl Walk {
     pub(super) fn worker(&mut self, state: &State, slot: usize) {
@@ -35,9 +35,21 @@ impl Walk {
             }
             At::Launch => self.launch(state, slot),
             At::Look => {
-                let to = if self.stop_requested(state) { At::FinishStopped } else { At::Prompt };
+                let to = match self.stop_requested(state) {
+                    false => At::Prompt,
+                    true if self.config.has(Flaw::StopFirstKeepsContainer) => At::FinishStopped,
+                    true => At::EndFirst,
+                };
                 self.goes(*state, slot, "looks for a stop before the prompt", to);
+                let next = self.with_ended_container(state, slot);
+                let what = "cannot make the runtime ready, and ends its container";
+                self.goes(next, slot, what, At::FinishNotStarted);
             }
+            At::EndFirst => {
+                let next = self.with_ended_container(state, slot);
+                self.goes(next, slot, "ends the container before the prompt", At::EvidenceFirst);
+            }
+            At::EvidenceFirst => self.prove(state, slot, At::FinishStopped),
             At::Prompt => {
                 let mut next = *state;
                 let moved = self.move_turn(&mut next, TurnKey::Prompt);
@@ -50,11 +62,11 @@ impl Walk {
             At::Finish => self.finish(state, slot),
             At::FinishNotStarted => self.finish_as(state, slot, Over::NotStarted),
             At::FinishStopped => self.finish_as(state, slot, Over::StoppedFirst),
-            At::Settle => self.close(state, slot),
+            At::Settle => self.settle(state, slot),
             At::End => self.end(state, slot),
             At::Evidence => {
-                let next = State { evidence: true, ..*state };
-                self.journals(state, next, slot, "[journal] writes that the container is empty", At::Read);
+                let ended = self.turn(state) == Some(TurnStateWord::Ended);
+                self.prove(state, slot, if ended { At::Read } else { At::Settle });
             }
             At::Read => self.read(state, slot),
             At::Conclude => self.conclude(state, slot),
@@ -175,9 +187,20 @@ impl Walk {
                 }
             }
             Some(TurnStateWord::Settling) => self.close(state, slot),
+            Some(TurnStateWord::Ended) if self.config.has(Flaw::EndedTurnWithoutEvidence) => {
+                if !matches!(self.conclusion(state, slot), Some((_, Err(Refusal::NoEvidence)))) {
+                    self.goes(*state, slot, "finds the turn ended", At::Read);
+                }
+            }
             Some(TurnStateWord::Ended) => {
-                let to = if self.config.has(Flaw::EndedTurnWithoutEvidence) { At::Read } else { At::End };
+                let to = if state.evidence { At::Read } else { At::Evidence };
                 self.goes(*state, slot, "finds the turn ended", to);
+            }
+            None if self.stop_requested(state) => {
+                self.goes(*state, slot, "finds a stop and no turn", At::Read);
+            }
+            Some(TurnStateWord::Starting) if self.stop_requested(state) => {
+                self.finish_as(state, slot, Over::StoppedFirst);
             }
             None | Some(TurnStateWord::Starting) => {
                 let to = match self.task(state) {
@@ -279,6 +302,7 @@ impl Walk {
         let in_flight = if self.config.has(Flaw::CloseWithoutSettling) { 0 } else { self.in_flight(state) };
         let mut next = *state;
         self.move_turn(&mut next, TurnKey::Finish { over, in_flight });
+        next.evidence |= recovers(state, slot);
         let ended = self.turn(&next) == Some(TurnStateWord::Ended);
         self.journals(state, next, slot, what, if ended { At::End } else { At::Settle });
     }
@@ -289,48 +313,106 @@ impl Walk {
 
     fn close(&mut self, state: &State, slot: usize) {
         let mut next = *state;
+        next.evidence |= recovers(state, slot);
         let closed = self.move_turn(&mut next, TurnKey::Close { in_flight: self.in_flight(state) });
         if closed || self.turn(state) == Some(TurnStateWord::Ended) {
             self.journals(state, next, slot, "[journal] closes the turn", At::End);
         }
     }
 
-    fn end(&mut self, state: &State, slot: usize) {
-        let cancelled = self.over(state) == Some(Over::Cancelled);
-        let first = self.over(state) == Some(Over::StoppedFirst);
-        let careless = self.config.has(Flaw::StopWithoutEvidence)
-            || (first && self.config.has(Flaw::StopFirstKeepsContainer));
-        if careless || !(self.stop_requested(state) || cancelled) {
-            self.goes(*state, slot, "needs no proof of an empty container", At::Read);
+    /// Waits for what is in flight. Where the end asks for it the container is ended meanwhile.
+    fn settle(&mut self, state: &State, slot: usize) {
+        if !self.wants_proof(state) || state.evidence {
+            self.close(state, slot);
             return;
         }
+        self.end_container(state, slot);
+        // A stop that came last may not have been seen yet.
+        if !self.ends_by_itself(state) {
+            self.close(state, slot);
+        }
+    }
+
+    fn end(&mut self, state: &State, slot: usize) {
+        if state.evidence {
+            self.goes(*state, slot, "has its proof of an empty container", At::Read);
+        } else if self.wants_proof(state) {
+            self.end_container(state, slot);
+        } else {
+            self.goes(*state, slot, "needs no proof of an empty container", At::Read);
+        }
+    }
+
+    /// Whether the turn was cancelled or lost: the container is ended, stop or no stop.
+    fn ends_by_itself(&self, state: &State) -> bool {
+        matches!(self.over(state), Some(Over::Cancelled | Over::Lost | Over::LostAtOwnWork))
+    }
+
+    /// Whether the turn's end has to be followed by the end of the container. Without a prompt it came before.
+    fn wants_proof(&self, state: &State) -> bool {
+        let unprompted = matches!(self.over(state), Some(Over::StoppedFirst | Over::NotStarted));
+        !self.config.has(Flaw::StopWithoutEvidence)
+            && !unprompted
+            && (self.stop_requested(state) || self.ends_by_itself(state))
+    }
+
+    fn end_container(&mut self, state: &State, slot: usize) {
+        let careless = self.config.has(Flaw::EvidenceWithoutEnding);
+        let next = if careless { *state } else { self.with_ended_container(state, slot) };
+        self.goes(next, slot, "ends the container and sees that it is empty", At::Evidence);
+    }
+
+    fn with_ended_container(&self, state: &State, slot: usize) -> State {
         let mut next = *state;
         if self.own_container(state, slot) {
             kill_container(&mut next);
         }
-        self.goes(next, slot, "ends the container and sees that it is empty", At::Evidence);
+        next
+    }
+
+    fn prove(&mut self, state: &State, slot: usize, to: At) {
+        let next = State { evidence: true, ..*state };
+        self.journals(state, next, slot, "[journal] writes that the container is empty", to);
+    }
+
+    /// How the turn was over and what the task becomes of it, as the stores stand; nothing while it is not over.
+    fn conclusion(&mut self, state: &State, slot: usize) -> Option<(Over, Result<u8, Refusal>)> {
+        let stop = self.stop_requested(state);
+        let over = self.over_or_never_opened(state)?;
+        let unknown = (0..2).any(|call| self.operation(state, call) == OperationStateWord::Unknown);
+        let forged = self.config.has(Flaw::StopWithoutEvidence) && over != Over::StoppedFirst;
+        let evidence = state.evidence || forged;
+        let epoch = state.workers[slot].epoch;
+        let key = TaskKey::Conclude { epoch, over, unknown, stop, evidence };
+        Some((over, self.machines.task.decide(state.task, key)))
+    }
+
+    /// How the turn was over. A task that was stopped before it had a turn ends as one stopped first.
+    fn over_or_never_opened(&self, state: &State) -> Option<Over> {
+        let never_opened = state.turn == NONE && self.stop_requested(state);
+        self.over(state).or_else(|| never_opened.then_some(Over::StoppedFirst))
     }
 
     fn read(&mut self, state: &State, slot: usize) {
-        let Some(over) = self.over(state) else { return };
-        let stop = self.stop_requested(state);
-        let unknown = (0..2).any(|call| self.operation(state, call) == OperationStateWord::Unknown);
-        let evidence = state.evidence || self.config.has(Flaw::StopWithoutEvidence);
-        let epoch = state.workers[slot].epoch;
-        let key = TaskKey::Conclude { epoch, over, unknown, stop, evidence };
         let what = "reads the journal and the task";
-        match self.machines.task.decide(state.task, key) {
+        let Some((over, conclusion)) = self.conclusion(state, slot) else {
+            // Another worker has ended the task before it had a turn.
+            self.goes(*state, slot, what, At::Quit);
+            return;
+        };
+        match conclusion {
             Ok(to) => {
                 let mut next = *state;
-                if !as_the_contract_says(self.machines.task.state(to).word(), over, unknown, stop) {
+                let unknown = (0..2).any(|call| self.operation(state, call) == OperationStateWord::Unknown);
+                let word = self.machines.task.state(to).word();
+                if !as_the_contract_says(word, over, unknown, self.stop_requested(state)) {
                     next.breach = Breach::WrongEnd;
                 }
                 next.workers[slot].from = state.task;
                 next.workers[slot].to = to;
                 self.goes(next, slot, what, At::Conclude);
             }
-            Err(mate_model::Refusal::NoEvidence) if self.config.has(Flaw::EndedTurnWithoutEvidence) => {}
-            Err(mate_model::Refusal::NoEvidence) => self.goes(*state, slot, what, At::End),
+            Err(Refusal::NoEvidence) => self.goes(*state, slot, what, At::End),
             Err(_) => self.goes(*state, slot, what, At::Quit),
         }
     }
@@ -381,11 +463,16 @@ impl Walk {
     }
 }
 
+/// Whether a dead worker's turn is closed: the container was made empty first, and the proof is part of the write.
+fn recovers(state: &State, slot: usize) -> bool {
+    state.workers[slot].at == At::Classify
+}
+
 /// CONTRACT section 3, written down a second time.
 fn as_the_contract_says(word: TaskStateWord, over: Over, unknown: bool, stop: bool) -> bool {
     let expected = match over {
         Over::EndTurn => TaskStateWord::Completed,
-        Over::Cancelled | Over::Lost | Over::LostAtOwnWork if stop => TaskStateWord::Stopped,
+        Over::Cancelled | Over::Errored | Over::Lost | Over::LostAtOwnWork if stop => TaskStateWord::Stopped,
         Over::LostAtOwnWork => TaskStateWord::Unknown,
         Over::Cancelled | Over::Errored | Over::Lost | Over::NotStarted => TaskStateWord::Failed,
         Over::StoppedFirst => TaskStateWord::Stopped,
