@@ -14,6 +14,7 @@ mod call;
 mod check;
 mod config;
 pub mod document;
+mod ending;
 mod hash;
 mod keys;
 mod machines;
