@@ -91,11 +91,26 @@ impl Bridge {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Result<Self, BridgeError> {
+        let bearer = hex::encode(entropy.secret());
+        Self::start_with(config, bearer, gate, spawner, clock, entropy).await
+    }
+
+    /// As [`Bridge::start`], with the bearer that the HTTP front asks for.
+    ///
+    /// # Errors
+    /// As [`Bridge::start`].
+    pub async fn start_with(
+        config: BridgeConfig,
+        bearer: String,
+        gate: Arc<dyn Gate>,
+        spawner: Arc<dyn Spawner>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Result<Self, BridgeError> {
         let BridgeConfig { connections, workspace, limits } = config;
         let hub = Hub::new(connections, workspace, limits, gate, &spawner, clock)?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(BridgeError::Listen)?;
         let address = listener.local_addr().map_err(BridgeError::Listen)?;
-        let bearer = hex::encode(entropy.secret());
         let closing = CancellationToken::new();
         let serving = front::http::run(listener, Arc::clone(&hub), bearer.clone(), entropy, closing.clone());
         let served = Mutex::new(Some(tokio::spawn(serving)));

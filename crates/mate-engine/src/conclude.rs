@@ -87,6 +87,9 @@ impl Engine {
         let TurnState::Ended { end, .. } = &turn.state else {
             return Err(EngineError::Internal(format!("{} is not over: {}", turn.id, turn.state.word())));
         };
+        if reader.open_count().await? > 0 {
+            return Err(EngineError::Unavailable("calls of the task are still in flight".to_owned()));
+        }
         let unknown = unknown_operations(reader, task.id).await?;
         let facts = Facts {
             end,

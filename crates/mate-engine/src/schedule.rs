@@ -4,6 +4,7 @@
 
 use crate::{Engine, EngineError, SessionLock, Undertaker, recover::was_hosted};
 use async_trait::async_trait;
+use futures_util::StreamExt;
 use mate_model::{
     Epoch, SessionId, TaskId,
     records::{Session, Task},
@@ -14,6 +15,10 @@ use std::{collections::HashMap, fs::File, time::Duration};
 const PAGE: u32 = 200;
 /// How many workers in a row may end without any progress, before the task that they were started for fails.
 const TRIES: u32 = 5;
+/// How many sessions are looked after at once, so that one that is stuck does not hold the others.
+const AT_ONCE: usize = 8;
+/// How long one session may take; it is tried again then.
+const BOUND: Duration = Duration::from_secs(90);
 /// How long a pause is remembered after its end, in microseconds.
 const KEPT: i64 = 300 * 1_000_000;
 /// The longest pause before a worker that keeps failing is started again.
@@ -75,8 +80,26 @@ impl Scheduler {
                 round.failed += 1;
                 tracing::error!(%corrupt, "a session cannot be read; the others go on");
             }
-            for session in &page.items {
-                self.one(engine, session, launcher, undertaker, &mut round).await;
+            let now = engine.clock.monotonic();
+            let due = page
+                .items
+                .iter()
+                .filter(|session| self.pauses.get(&session.id).is_none_or(|pause| now >= pause.until));
+            let looked = due.map(|session| {
+                let tried = self.pauses.get(&session.id).and_then(|pause| Some((pause.task?, pause.tries)));
+                async move {
+                    let look = look_after(engine, session, launcher, undertaker, tried);
+                    let late = || EngineError::Unavailable("it took too long".to_owned());
+                    let looked = tokio::time::timeout(BOUND, look).await.unwrap_or_else(|_| Err(late()));
+                    (session.id, tried, looked)
+                }
+            });
+            let looked: Vec<_> = futures_util::stream::iter(looked.collect::<Vec<_>>())
+                .buffer_unordered(AT_ONCE)
+                .collect()
+                .await;
+            for (session, tried, looked) in looked {
+                self.note(session, tried, looked, now, &mut round);
             }
             match page.next {
                 Some(next) => after = Some(next),
@@ -86,31 +109,26 @@ impl Scheduler {
         Ok(round)
     }
 
-    async fn one(
+    fn note(
         &mut self,
-        engine: &Engine,
-        session: &Session,
-        launcher: &dyn Launcher,
-        undertaker: &dyn Undertaker,
+        session: SessionId,
+        tried: Option<(TaskId, u32)>,
+        looked: Result<(Round, Option<TaskId>), EngineError>,
+        now: i64,
         round: &mut Round,
     ) {
-        let now = engine.clock.monotonic();
-        if self.pauses.get(&session.id).is_some_and(|pause| now < pause.until) {
-            return;
-        }
-        let tried = self.pauses.get(&session.id).and_then(|pause| Some((pause.task?, pause.tries)));
-        match look_after(engine, session, launcher, undertaker, tried).await {
+        match looked {
             Ok((done, task)) => {
                 round.recovered += done.recovered;
                 round.launched += done.launched;
                 if task.is_some() {
-                    self.pause(session.id, task, now);
+                    self.pause(session, task, now);
                 }
             }
             Err(error) => {
                 round.failed += 1;
-                self.pause(session.id, tried.map(|(task, _)| task), now);
-                tracing::error!(session = %session.id, %error, "the session could not be looked after; it is tried again");
+                self.pause(session, tried.map(|(task, _)| task), now);
+                tracing::error!(%session, %error, "the session could not be looked after; it is tried again");
             }
         }
         self.pauses.retain(|_, pause| now.saturating_sub(pause.until) < KEPT);

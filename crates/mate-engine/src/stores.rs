@@ -82,7 +82,7 @@ impl Stores {
         Ok(Arc::new(database))
     }
 
-    /// How a journal stands; none when it is missing, or was never begun.
+    /// How a journal stands; none when it is missing, damaged, or was never begun. For the holder of the lock.
     ///
     /// # Errors
     /// The store's.
@@ -102,7 +102,11 @@ impl Stores {
     }
 
     async fn read_head(&self, session: SessionId) -> Result<Option<JournalHead>, EngineError> {
-        Ok(self.journal_reader(session).await?.head().await?)
+        match &self.shared {
+            Some(shared) => Ok(JournalReader::new(Arc::clone(shared), session).head().await?),
+            // Opened to be written: an empty file has no tables before that.
+            None => Ok(JournalReader::new(self.open_to_write(session).await?, session).head().await?),
+        }
     }
 
     /// Puts a damaged journal aside, for people to look at, so that the session can go on with a new one.

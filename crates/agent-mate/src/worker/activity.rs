@@ -53,6 +53,8 @@ pub(super) struct Pump {
     waiting: Vec<Change>,
     speaking: Option<Speech>,
     own: HashSet<String>,
+    /// Calls of the bridge's tools, as the runtime shows them.
+    bridged: HashSet<String>,
     own_written: usize,
     /// Nothing was said, called or used in this turn so far.
     pub(super) empty: bool,
@@ -69,6 +71,7 @@ impl Pump {
             waiting: Vec::new(),
             speaking: None,
             own: HashSet::new(),
+            bridged: HashSet::new(),
             own_written: 0,
             empty: true,
         }
@@ -86,6 +89,7 @@ impl Pump {
         self.waiting.clear();
         self.speaking = None;
         self.own.clear();
+        self.bridged.clear();
         self.own_written = 0;
         self.turn = None;
     }
@@ -221,12 +225,17 @@ impl Pump {
     fn tool(&mut self, kind: EventType, call: &ToolCall) {
         self.empty = false;
         self.end_speech();
-        let bridged = self.is_bridged(call);
+        let bridged = self.bridged.contains(&call.id) || self.is_bridged(call);
+        if bridged && self.bridged.len() < MAX_OWN {
+            self.bridged.insert(call.id.clone());
+        }
         match call.status.as_deref() {
             Some("completed" | "failed" | "cancelled") => {
                 self.own.remove(&call.id);
             }
-            Some(_) | None if bridged || kind == EventType::ToolUpdate => {}
+            Some(_) | None if bridged => {}
+            // An update that says nothing of the state of a call.
+            None if kind == EventType::ToolUpdate => {}
             Some(_) | None if self.own.len() < MAX_OWN => {
                 self.own.insert(call.id.clone());
             }
@@ -293,14 +302,17 @@ impl Pump {
     }
 
     /// Whether a call is one of the bridge's tools under the name that the runtime gives it. Only a whole name
-    /// counts, so that a command line that mentions a tool is not taken for it.
+    /// counts, so that a command line that mentions a tool is not taken for it; and a title counts only for a call
+    /// that the runtime does not show as work of its own kinds (a shell shows its command as the title).
     fn is_bridged(&self, call: &ToolCall) -> bool {
-        let named = call.name.as_deref().or(call.title.as_deref()).unwrap_or_default();
+        let foreign = matches!(call.kind.as_deref(), None | Some("other"));
+        let title = call.title.as_deref().filter(|_| foreign);
+        let named = call.name.as_deref().or(title).unwrap_or_default();
         self.bridge_tools.iter().any(|tool| {
             let Some(before) = named.strip_suffix(tool.as_str()) else { return false };
             before.is_empty()
-                || (before.ends_with(['_', '-', '.', '/', ':'])
-                    && before.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:".contains(c)))
+                || (before.ends_with(['_', '-'])
+                    && before.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)))
         })
     }
 

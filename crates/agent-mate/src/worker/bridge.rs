@@ -26,21 +26,32 @@ pub(super) async fn redactor(
     engine: &Engine,
     project: ProjectId,
     registration: &Registration,
+    bearer: &str,
 ) -> Result<Redactor> {
     let mut secrets: Vec<Vec<u8>> = Vec::new();
     for connection in engine.granted_connections(project).await? {
         let opened = engine.open_secrets(&connection)?;
         secrets.extend(opened.env.iter().chain(&opened.headers).map(|(_, value)| value.expose().to_vec()));
     }
+    secrets.push(bearer.as_bytes().to_vec());
     secrets.extend(registration.passed_values().into_iter().map(String::into_bytes));
     Redactor::new(secrets).context("the session has too many secrets to redact")
 }
 
 impl Worker {
+    /// Whether the grants name other connections than the bridge was made with. A new worker is needed then: it gives
+    /// the runtime a bridge with all of them, and knows their secrets.
+    pub(super) async fn connections_changed(&self) -> Result<bool> {
+        let now = self.engine.granted_connections(self.session.project).await?;
+        Ok(now.iter().any(|connection| !self.connections.contains(&connection.id)))
+    }
+
     /// Opens the bridge and the relay's socket.
     pub(super) async fn open_bridge(&mut self) -> Result<()> {
         let mut connections = Vec::new();
+        self.connections.clear();
         for connection in self.engine.granted_connections(self.session.project).await? {
+            self.connections.push(connection.id);
             connections.push(spec(&self.engine, &connection)?);
         }
         let workspace = PathBuf::from(&self.session.workspace);
@@ -60,7 +71,9 @@ impl Worker {
         };
         let spawner: Arc<dyn Spawner> = Arc::new(spawner);
         let (clock, entropy) = (Arc::clone(&self.engine.clock), Arc::clone(&self.engine.entropy));
-        let bridge = Arc::new(Bridge::start(config, Arc::new(gate), spawner, clock, entropy).await?);
+        let bridge = Arc::new(
+            Bridge::start_with(config, self.bearer.clone(), Arc::new(gate), spawner, clock, entropy).await?,
+        );
         self.bridge = Some(Arc::clone(&bridge));
         let path = self.folder.bridge();
         let way = SocketPath::of(&path)?;

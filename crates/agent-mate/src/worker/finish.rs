@@ -37,6 +37,7 @@ impl Worker {
         pump: &mut Pump,
         wish: Wish,
     ) -> Result<()> {
+        self.desk.close().await;
         let over = ends_container(&end, wish);
         let turn = self.close_turn(turn, end).await?;
         let patience = if wish == Wish::None { self.settings.session.settle() } else { STOP_PATIENCE };

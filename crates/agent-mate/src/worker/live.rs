@@ -168,8 +168,8 @@ impl Worker {
 
     /// Ends the container and everything in it, and records what proves it.
     pub(super) async fn end_container(&self, container: &Container) -> Result<StopEvidence> {
-        *self.container.write().unwrap_or_else(PoisonError::into_inner) = None;
         let evidence = container.kill().await?;
+        *self.container.write().unwrap_or_else(PoisonError::into_inner) = None;
         self.listed.send_replace(false);
         Ok(stop_evidence(&evidence, self.engine.clock.as_ref()))
     }

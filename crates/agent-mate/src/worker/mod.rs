@@ -18,9 +18,9 @@ use activity::{OwnTools, Pump};
 use anyhow::{Context, Result, anyhow, bail};
 use mate_bridge::Bridge;
 use mate_engine::{Engine, Home, SessionFolder, SessionLock, Settings, admit::Admission};
-use mate_guard::Redactor;
+use mate_guard::{Redactor, SessionBearer};
 use mate_model::{
-    Epoch, SessionId,
+    ConnectionId, Epoch, SessionId,
     event::EventType,
     records::{Session, Task},
     session::SessionState,
@@ -59,6 +59,10 @@ pub(super) struct Worker {
     redactor: Arc<Redactor>,
     bridge: Option<Arc<Bridge>>,
     relay: Option<JoinHandle<()>>,
+    /// The bridge's bearer: lives and dies with the worker.
+    bearer: String,
+    /// What the bridge was made with.
+    connections: Vec<ConnectionId>,
     listed: watch::Sender<bool>,
     container: Arc<RwLock<Option<Arc<Container>>>>,
     runtime_session: Option<String>,
@@ -99,7 +103,8 @@ impl Worker {
         let registration: Registration = serde_json::from_value(runtime.registration)
             .with_context(|| format!("the registration of runtime {}", runtime.name))?;
         let (journal, found) = engine.stores.journal_writer(id, epoch, engine.clock.now()).await?;
-        let redactor = Arc::new(bridge::redactor(&engine, session.project, &registration).await?);
+        let bearer = SessionBearer::mint(engine.entropy.as_ref()).reveal().to_owned();
+        let redactor = Arc::new(bridge::redactor(&engine, session.project, &registration, &bearer).await?);
         let recorder = Recorder::new(journal.clone(), Arc::clone(&engine.clock));
         let reader = journal.reader();
         let desk = Admission::new(
@@ -129,6 +134,8 @@ impl Worker {
             redactor,
             bridge: None,
             relay: None,
+            bearer,
+            connections: Vec::new(),
             listed: watch::Sender::new(false),
             container: Arc::default(),
             runtime_session: found.runtime_session,
@@ -145,6 +152,7 @@ impl Worker {
         let mut idle = Duration::ZERO;
         let result = loop {
             match self.next_task().await? {
+                Some(task) if task.state.run().is_none() && self.connections_changed().await? => break Ok(()),
                 Some(task) => {
                     idle = Duration::ZERO;
                     if let Err(error) = self.run_task(task, &mut live, &mut pump).await {

@@ -6,19 +6,21 @@ use super::{
     live::Live,
     stop::{Wish, Wishes},
 };
+use crate::launch::Containers;
 use anyhow::{Result, anyhow, bail};
-use mate_engine::{EngineError, admit::CurrentTurn};
+use mate_engine::{EngineError, Undertaker, admit::CurrentTurn};
 use mate_model::{
     Refusal, TurnId,
     event::{Draft, EventType},
     records::{Task, Turn},
-    task::TaskCommand,
+    task::{StopEvidence, TaskCommand},
     turn::{PromptPermit, TurnCommand, TurnEnd, TurnState},
     words::StopReason,
 };
 use mate_runtime::acp::{self, Lost};
 use mate_store::{Change, LedgerError};
 use serde_json::json;
+use std::sync::Arc;
 
 /// How often a claim is decided again because somebody moved the task at that moment.
 const TRIES: u32 = 20;
@@ -139,16 +141,32 @@ impl Worker {
         }
         self.name_bridge_tools(pump).await;
         pump.begin(turn.id);
+        let before = self.desk.numbered();
         let (turn, permit) = self.intend_prompt(task, turn).await?;
-        let end = self.prompt(task, permit, live, pump, &mut wishes).await?;
+        let end = match self.prompt(task, permit, live, pump, &mut wishes).await? {
+            // What the runtime does not show is on record here all the same.
+            TurnEnd::Answered { reason, empty: true } => {
+                let known = self.reader.turn(turn.id).await?;
+                let reported = known.is_some_and(|turn| turn.report.is_some());
+                TurnEnd::Answered { reason, empty: !reported && self.desk.numbered() == before }
+            }
+            end => end,
+        };
         self.finish(task, turn, end, live, pump, wishes.now()).await
     }
 
     /// A stop while the runtime was being made ready leaves a container behind.
     async fn end_leftover(&self, turn: TurnId) -> Result<()> {
         let left = self.container.read().ok().and_then(|slot| slot.clone());
-        if let Some(container) = left {
-            let evidence = self.end_container(&container).await?;
+        let evidence = match left {
+            Some(container) => self.end_container(&container).await?,
+            // One that was just being made is found by its record.
+            None => {
+                let containers = Containers { clock: Arc::clone(&self.engine.clock) };
+                containers.end(self.folder.path()).await.map_err(|why| anyhow!(why))?
+            }
+        };
+        if evidence != StopEvidence::NeverStarted {
             self.recorder.container_empty(Some(turn), &evidence).await?;
         }
         Ok(())
@@ -179,7 +197,7 @@ impl Worker {
         let agent = alive.agent.clone();
         let prompt = agent.prompt(&task.instructions);
         tokio::pin!(prompt);
-        let mut ladder = self.ladder(alive.process, std::sync::Arc::clone(&alive.container), agent.clone());
+        let mut ladder = self.ladder(alive.process, Arc::clone(&alive.container), agent.clone());
         let mut tick = tokio::time::interval(LOOK);
         let end = loop {
             tokio::select! {

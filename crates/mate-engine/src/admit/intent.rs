@@ -96,6 +96,13 @@ impl Admission {
                 return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
             }
         };
+        let _open = self.gate.read().await;
+        if self.current() != Some(turn) {
+            let why = "the turn is over";
+            return self.deny(request, turn, requested_at, Some(&allowed), DenyReason::NoTurn, why).await;
+        }
+        // A clock that was set back would put the call before what is known: nothing new until it is right.
+        self.engine.ledger.observe_time(self.now()).await?;
         if allowed.grant.max_calls.is_some() && !self.engine.ledger.reserve_call(allowed.grant.id).await? {
             let why = "the grant's calls are used up";
             return self

@@ -49,6 +49,8 @@ pub struct Admission {
     redactor: Arc<Redactor>,
     next: AtomicU64,
     current: RwLock<Option<CurrentTurn>>,
+    /// Held shared from the last look at the turn to the permit, and alone while the desk closes.
+    gate: tokio::sync::RwLock<()>,
     standing: RwLock<Option<Arc<Standing>>>,
     twins: Twins,
 }
@@ -77,6 +79,7 @@ impl Admission {
             redactor,
             next,
             current: RwLock::new(None),
+            gate: tokio::sync::RwLock::default(),
             standing: RwLock::new(None),
             twins: Twins::default(),
         }
@@ -87,6 +90,18 @@ impl Admission {
         if let Ok(mut current) = self.current.write() {
             *current = turn;
         }
+    }
+
+    /// Ends admission: when this returns, no further intent is written for the turn.
+    pub async fn close(&self) {
+        self.set_current(None);
+        drop(self.gate.write().await);
+    }
+
+    /// How many operations were numbered so far: more than before means that calls came.
+    #[must_use]
+    pub fn numbered(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
     }
 
     /// The turn that calls belong to.

@@ -11,8 +11,10 @@ const OLDEST_LIBRARY: i32 = 3_051_003;
 /// How long a statement waits for a lock that another process holds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often switching to the write-ahead log is tried: SQLite does not wait by itself here.
+/// How often switching to the write-ahead log is tried: SQLite does not always wait by itself here.
 const SWITCH_ATTEMPTS: u32 = 400;
+/// How long one of these attempts waits.
+const SWITCH_WAIT: Duration = Duration::from_millis(25);
 
 /// What may be chosen for one file.
 #[derive(Clone, Copy, Debug)]
@@ -84,15 +86,18 @@ fn open(path: &Path, options: SqliteOptions) -> Result<Connection, StoreError> {
 
 fn use_write_ahead_log(connection: &Connection) -> Result<(), StoreError> {
     let mut last = StoreError::Busy("others keep it open in another mode".to_owned());
+    connection.busy_timeout(SWITCH_WAIT).map_err(|why| translate(&why))?;
     for _ in 0..SWITCH_ATTEMPTS {
         let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
         match mode.map_err(|why| translate(&why)) {
-            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(mode) if mode == "wal" => {
+                return connection.busy_timeout(BUSY_TIMEOUT).map_err(|why| translate(&why));
+            }
             Ok(mode) => return Err(StoreError::Other(format!("no write-ahead log here, only `{mode}`"))),
             Err(busy @ StoreError::Busy(_)) => last = busy,
             Err(other) => return Err(other),
         }
-        std::thread::sleep(Duration::from_millis(25));
+        std::thread::sleep(SWITCH_WAIT);
     }
     Err(last)
 }
