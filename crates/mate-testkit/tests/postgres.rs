@@ -27,7 +27,7 @@ fn start() -> (Child, PathBuf, u32) {
 
 fn wait_until_gone(folder: &Path, server: u32) {
     let server = PathBuf::from(format!("/proc/{server}"));
-    for _ in 0..600 {
+    for _ in 0..1800 {
         if !server.exists() && !folder.exists() {
             return;
         }
