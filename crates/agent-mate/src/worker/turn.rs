@@ -150,7 +150,11 @@ impl Worker {
                 let reported = known.is_some_and(|turn| turn.report.is_some());
                 TurnEnd::Answered { reason, empty: !reported && self.desk.numbered() == before }
             }
-            end => end,
+            end @ (TurnEnd::Answered { .. }
+            | TurnEnd::Errored { .. }
+            | TurnEnd::Lost { .. }
+            | TurnEnd::NotStarted { .. }
+            | TurnEnd::StoppedFirst) => end,
         };
         self.finish(task, turn, end, live, pump, wishes.now()).await
     }
