@@ -50,7 +50,10 @@ fi
 server=$!
 echo "$server"
 read -r _
-kill -QUIT "$server" 2>/dev/null
+# Until it has set its own handlers, what was started in the background ignores this signal: say it until it is gone.
+while kill -QUIT "$server" 2>/dev/null; do
+    sleep 0.1
+done
 wait "$server"
 cd /
 rm -rf "$dir"
