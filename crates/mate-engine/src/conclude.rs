@@ -35,6 +35,7 @@ impl Engine {
             let Some(run) = task.state.run() else { return Ok(task.state.word()) };
             let turn = reader.turn(run.turn).await?;
             let (end, uncertain, subjects) = self.end_of(reader, &task, turn.as_ref()).await?;
+            mate_fault::point_async!("conclude.read");
             match self.end_task(&task, epoch, end, uncertain, subjects).await {
                 // An answer may have come while this was written.
                 Ok(TaskStateWord::Unknown) => return self.settle(reader, task.id).await,
@@ -137,6 +138,7 @@ impl Engine {
         let turn = task.state.run().map(|run| run.turn);
         let draft = Draft { kind: ended_event(word), task: Some(task.id), turn, at: now, data };
         self.ledger.apply_task(task, &transition, draft, &subjects, None).await?;
+        mate_fault::point_async!("conclude.committed");
         Ok(word)
     }
 }

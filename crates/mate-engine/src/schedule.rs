@@ -197,6 +197,7 @@ async fn look_after(
     }
     let epoch = engine.host(session.id, &lock).await?;
     launcher.launch(session.id, epoch, lock.into_file()).await.map_err(EngineError::Unavailable)?;
+    mate_fault::point_async!("launch.started");
     round.launched = 1;
     Ok((round, Some(task.id)))
 }

@@ -40,6 +40,7 @@ impl Worker {
         self.desk.close().await;
         let over = ends_container(&end, wish);
         let turn = self.close_turn(turn, end).await?;
+        mate_fault::point_async!("turn.closed");
         let patience = if wish == Wish::None { self.settings.session.settle() } else { STOP_PATIENCE };
         if wish != Wish::Kill {
             self.settle(live, pump, patience).await;
@@ -105,7 +106,9 @@ impl Worker {
     pub(super) async fn bury(&self, live: &mut Option<Live>, turn: Option<TurnId>) -> Result<()> {
         if let Some(live) = live.take() {
             let evidence = self.end_container(&live.container).await?;
+            mate_fault::point_async!("turn.buried");
             self.recorder.container_empty(turn, &evidence).await?;
+            mate_fault::point_async!("turn.proved");
         }
         Ok(())
     }
@@ -120,6 +123,7 @@ impl Worker {
         let event = Change::Event(self.recorder.draft(EventType::TurnEnded, json!({ "settled": true })));
         let change = Change::MoveTurn { turn: turn.id, transition, report: None, evidence: None };
         self.recorder.write(vec![change, event]).await?;
+        mate_fault::point_async!("turn.settled");
         Ok(())
     }
 
@@ -129,7 +133,9 @@ impl Worker {
             match self.engine.conclude(&self.reader, self.epoch, task.id).await {
                 Ok(word) => {
                     tracing::info!(task = %task.id, state = %word, "the task ended");
-                    return self.anchor().await;
+                    self.anchor().await?;
+                    mate_fault::point_async!("worker.anchored");
+                    return Ok(());
                 }
                 Err(error) => {
                     let error = anyhow::Error::from(error);

@@ -45,6 +45,7 @@ impl Worker {
         let spec = ContainerSpec { exe: self.exe.clone(), folder: self.folder.path().to_owned() };
         let container = Arc::new(Container::start(&spec).await?);
         *self.container.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&container));
+        mate_fault::point_async!("worker.container_started");
         match self.launch(Arc::clone(&container), pump).await {
             Ok(live) => Ok(live),
             Err(error) => {
@@ -58,6 +59,7 @@ impl Worker {
         let launch = self.registration.launch(Path::new(&self.session.workspace))?;
         let process = container.spawn(launch).await?;
         let id = process.id;
+        mate_fault::point_async!("worker.runtime_started");
         let means = container.record().means;
         self.recorder
             .event(
@@ -65,6 +67,7 @@ impl Worker {
                 json!({ "pid": process.pid, "means": means, "own_tools": self.registration.own_tools }),
             )
             .await?;
+        mate_fault::point_async!("worker.runtime_recorded");
         let (recorder, redactor) = (self.recorder.clone(), Arc::clone(&self.redactor));
         let start = Duration::from_secs(self.settings.session.start_seconds);
         let options = AgentOptions {
@@ -124,6 +127,7 @@ impl Worker {
             Some(opened) => opened,
             None => live.during(pump, agent.new_session(workspace, &mcp)).await?,
         };
+        mate_fault::point_async!("worker.session_opened");
         if let Some(mode) = &self.registration.mode {
             live.during(pump, agent.set_mode(mode))
                 .await
@@ -146,6 +150,7 @@ impl Worker {
                 Change::Event(ready),
             ])
             .await?;
+        mate_fault::point_async!("worker.session_recorded");
         self.runtime_session = Some(opened.id);
         pump.discard();
         self.wait_until_listed(live, pump).await;

@@ -81,6 +81,7 @@ pub(crate) async fn run(home: Home, session: SessionId, epoch: Epoch) -> Result<
     let lock = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let lock =
         SessionLock::handed(lock, &folder).context("session workers are started by `agent-mate serve`")?;
+    mate_fault::point_async!("worker.lock_taken");
     let mut worker = Worker::open(&home, session, epoch, lock).await?;
     worker.open_bridge().await?;
     // After a failure the session is not given back: what is open is for recovery to classify.
@@ -103,6 +104,7 @@ impl Worker {
         let registration: Registration = serde_json::from_value(runtime.registration)
             .with_context(|| format!("the registration of runtime {}", runtime.name))?;
         let (journal, found) = engine.stores.journal_writer(id, epoch, engine.clock.now()).await?;
+        mate_fault::point_async!("worker.taken_over");
         let bearer = SessionBearer::mint(engine.entropy.as_ref()).reveal().to_owned();
         let redactor = Arc::new(bridge::redactor(&engine, session.project, &registration, &bearer).await?);
         let recorder = Recorder::new(journal.clone(), Arc::clone(&engine.clock));
@@ -121,6 +123,7 @@ impl Worker {
                 json!({ "pid": std::process::id(), "version": env!("CARGO_PKG_VERSION") }),
             )
             .await?;
+        mate_fault::point_async!("worker.start_recorded");
         Ok(Self {
             folder: home.session(id),
             exe: std::env::current_exe().context("this program does not know where it is")?,
@@ -172,6 +175,7 @@ impl Worker {
         };
         if let Some(live) = live.take() {
             let evidence = self.end_container(&live.container).await?;
+            mate_fault::point_async!("worker.emptied");
             self.recorder.container_empty(None, &evidence).await?;
         }
         result
@@ -195,8 +199,10 @@ impl Worker {
             bridge.shutdown(Duration::from_secs(5)).await;
         }
         self.recorder.event(EventType::WorkerEnded, json!({ "pid": std::process::id() })).await?;
+        mate_fault::point_async!("worker.end_recorded");
         self.anchor().await?;
         self.engine.release(self.session.id, self.epoch).await?;
+        mate_fault::point_async!("worker.released");
         Ok(())
     }
 

@@ -74,6 +74,7 @@ impl Recorder {
     ) -> Result<(), EngineError> {
         let event = Change::Event(self.draft(kind, data));
         self.write(vec![Change::SetReport { turn: turn.turn, status }, event]).await?;
+        mate_fault::point_async!("report.committed");
         Ok(())
     }
 

@@ -68,6 +68,7 @@ impl Worker {
             let draft = Draft { kind, task: Some(task.id), turn, at: now, data };
             match self.engine.ledger.apply_task(&task, &transition, draft, &[], None).await {
                 Ok(_) => {
+                    mate_fault::point_async!("worker.claimed");
                     task.state = transition.into_to();
                     break;
                 }
@@ -97,6 +98,7 @@ impl Worker {
         let event =
             Draft { kind: EventType::TurnStarted, task: Some(task.id), turn: Some(turn.id), at: now, data };
         self.recorder.write(vec![Change::OpenTurn(turn.clone()), Change::Event(event)]).await?;
+        mate_fault::point_async!("worker.turn_opened");
         Ok(Some((task, turn)))
     }
 
@@ -143,6 +145,7 @@ impl Worker {
         pump.begin(turn.id);
         let before = self.desk.numbered();
         let (turn, permit) = self.intend_prompt(task, turn).await?;
+        mate_fault::point_async!("worker.prompt_intended");
         let end = match self.prompt(task, permit, live, pump, &mut wishes).await? {
             // What the runtime does not show is on record here all the same.
             TurnEnd::Answered { reason, empty: true } => {
@@ -156,6 +159,7 @@ impl Worker {
             | TurnEnd::NotStarted { .. }
             | TurnEnd::StoppedFirst) => end,
         };
+        mate_fault::point_async!("turn.answered");
         self.finish(task, turn, end, live, pump, wishes.now()).await
     }
 
@@ -215,7 +219,10 @@ impl Worker {
                     pump.flush().await?;
                 }
                 wish = wishes.changed() => ladder.wish(wish),
-                stepped = ladder.step() => self.recorder.event(EventType::StopStep, stepped?).await?,
+                stepped = ladder.step() => {
+                    mate_fault::point_async!("stop.step_taken");
+                    self.recorder.event(EventType::StopStep, stepped?).await?;
+                }
                 _ = tick.tick() => {
                     pump.flush().await?;
                     self.look_at_grants(task).await;

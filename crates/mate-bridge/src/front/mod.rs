@@ -77,6 +77,9 @@ fn broken() -> Served {
 fn delivered(hub: &Arc<Hub>, operation: String) {
     let gate = Arc::clone(&hub.gate);
     if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-        runtime.spawn(async move { gate.delivered(&operation).await });
+        runtime.spawn(async move {
+            mate_fault::point_async!("bridge.told");
+            gate.delivered(&operation).await;
+        });
     }
 }

@@ -39,6 +39,7 @@ pub(super) async fn dispatch(
         token,
     };
     let outcome = send(hub, caller, flight, params, id).await;
+    mate_fault::point_async!("bridge.answer_read");
     let settled = Settled {
         outcome: outcome.clone(),
         upstream_request: id,
@@ -94,6 +95,7 @@ async fn send(hub: &Arc<Hub>, caller: &Caller, flight: Flight, params: Box<RawVa
     let (reply, race, end) = Reply::new(late);
     let upstream = Arc::clone(&at.upstream);
     let sending = tokio::spawn(async move {
+        mate_fault::point_async!("bridge.before_write");
         upstream.send(Outgoing { id, method: "tools/call", params, reply }).await;
     });
     Waiting { hub, conn, id, race }.end(caller, end, sending).await

@@ -154,6 +154,9 @@ impl Link {
                 WriteError::Some(why) => End::Unknown(why),
             });
         }
+        if method == "tools/call" {
+            mate_fault::point_async!("bridge.written");
+        }
     }
 
     /// Writes one line. `begin` is asked right before the first byte and may call it off.

@@ -42,7 +42,9 @@ pub fn create_home(home: &Home, key: &Path, entropy: &dyn Entropy) -> Result<(),
         .map_err(|error| EngineError::Internal(format!("cannot make {}: {error}", home.path().display())))?;
     let key =
         if home.ledger().exists() { key_file::load(key) } else { key_file::load_or_create(key, entropy) };
-    key.map(|_| ()).map_err(|error| EngineError::Internal(error.to_string()))
+    key.map_err(|error| EngineError::Internal(error.to_string()))?;
+    mate_fault::point!("init.home_made");
+    Ok(())
 }
 
 impl Engine {
@@ -53,11 +55,14 @@ impl Engine {
     /// `already_initialised` when it was done before: nothing is changed; the stores' and the file system's.
     pub async fn initialise(&self) -> Result<Initialised, EngineError> {
         let account = self.first_account().await?;
+        mate_fault::point_async!("init.account_added");
         let project = self.first_project(&account).await?;
+        mate_fault::point_async!("init.project_added");
         let token = ApiToken::mint(self.entropy.as_ref());
         // The file first: a token in the ledger says that all is done.
         write_token(&self.home.token(), token.reveal())
             .map_err(|error| EngineError::Internal(format!("cannot write the token's file: {error}")))?;
+        mate_fault::point_async!("init.token_written");
         let row = Token {
             id: TokenId::new(self.entropy.uuid()),
             account: account.id,
@@ -120,6 +125,7 @@ fn write_token(path: &Path, token: &str) -> io::Result<()> {
     file.write_all(token.as_bytes())?;
     file.write_all(b"\n")?;
     file.sync_all()?;
+    mate_fault::point!("init.token_drafted");
     fs::rename(&draft, path)?;
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }

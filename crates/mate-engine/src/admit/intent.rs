@@ -103,17 +103,20 @@ impl Admission {
         }
         // A clock that was set back would put the call before what is known: nothing new until it is right.
         self.engine.ledger.observe_time(self.now()).await?;
+        mate_fault::point_async!("admit.observed");
         if allowed.grant.max_calls.is_some() && !self.engine.ledger.reserve_call(allowed.grant.id).await? {
             let why = "the grant's calls are used up";
             return self
                 .deny(request, turn, requested_at, Some(&allowed), DenyReason::LimitReached, why)
                 .await;
         }
+        mate_fault::point_async!("admit.reserved");
         let trace = self.engine.entropy.uuid().simple().to_string();
         let operation =
             self.operation(request, turn, requested_at, Some(&allowed), class, imprint, trace.clone());
         let permit = self.commit_intent(operation).await?;
         let twin = twin.map(TwinGuard::intended);
+        mate_fault::point_async!("admit.intended");
         let go = Go { permit, class, turn, twin, trace };
         self.second_read(request, go).await
     }
@@ -128,7 +131,10 @@ impl Admission {
             Ok(Err(refused)) => Err(refused),
             Err(error) => Err((DenyReason::NotRecordable, error.to_string())),
         };
-        let Err((reason, why)) = verdict else { return Ok(Admitted::Go(Box::new(go))) };
+        let Err((reason, why)) = verdict else {
+            mate_fault::point_async!("admit.admitted");
+            return Ok(Admitted::Go(Box::new(go)));
+        };
         let operation = go.operation();
         let detail = format!("{reason}: {why}");
         self.settle(go, super::Ended::not_sent(detail)).await?;
@@ -186,6 +192,7 @@ impl Admission {
                 Change::Event(event),
             ])
             .await?;
+        mate_fault::point_async!("deny.committed");
         Ok(Admitted::Refused(format!("{why}. The call was NOT made. {}", next_step(reason))))
     }
 

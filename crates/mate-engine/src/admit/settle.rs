@@ -84,6 +84,7 @@ impl Admission {
         };
         let change = Change::MoveOperation { id, transition, facts: ended.facts };
         self.journal.write(vec![change, Change::Event(event)]).await?;
+        mate_fault::point_async!("settle.committed");
         Ok(word)
     }
 }

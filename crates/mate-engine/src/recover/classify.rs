@@ -39,6 +39,7 @@ impl Engine {
             }
             if !changes.is_empty() {
                 journal.write(changes).await?;
+                mate_fault::point_async!("recover.operations_closed");
             }
             match page.next {
                 Some(next) => after = next,
@@ -124,6 +125,7 @@ impl Engine {
                 Change::Event(draft(EventType::TurnEnded, json!({ "by": "recovery" }))),
             ])
             .await?;
+        mate_fault::point_async!("recover.turn_closed");
         Ok(())
     }
 }

@@ -31,6 +31,7 @@ impl Engine {
         let draft = |kind, data| Draft { kind, task: Some(task.id), turn: Some(id), at: now, data };
         let started = draft(EventType::TaskStarted, json!({ "epoch": epoch, "session": session.id }));
         self.ledger.apply_task(&task, &transition, started, &[], None).await?;
+        mate_fault::point_async!("give_up.claimed");
         let reader = journal.reader();
         let mut changes = Vec::with_capacity(4);
         let known = reader.turn(id).await?.map(|turn| turn.state);
@@ -59,6 +60,7 @@ impl Engine {
         changes.push(Change::MoveTurn { turn: id, transition, report: None, evidence: None });
         changes.push(Change::Event(draft(EventType::TurnEnded, data)));
         journal.write(changes).await?;
+        mate_fault::point_async!("give_up.turn_ended");
         self.conclude(&reader, epoch, task.id).await?;
         self.release(session.id, epoch).await
     }

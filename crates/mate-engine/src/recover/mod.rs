@@ -49,6 +49,7 @@ impl Engine {
         let transition = row.state.decide(SessionCommand::Host, self.clock.now())?;
         let epoch = transition.to().epoch();
         self.ledger.apply_session(&row, &transition, None).await?;
+        mate_fault::point_async!("host.recorded");
         Ok(epoch)
     }
 
@@ -78,9 +79,11 @@ impl Engine {
         let evidence = undertaker.end(folder.path()).await.map_err(|why| {
             EngineError::Unavailable(format!("{} may still have processes: {why}", session.id))
         })?;
+        mate_fault::point_async!("recover.container_ended");
         let before = self.stores.journal_head(session.id).await?;
         let epoch = self.host(session.id, held).await?;
         let (journal, _) = self.stores.journal_writer(session.id, epoch, self.clock.now()).await?;
+        mate_fault::point_async!("recover.taken_over");
         let reader = journal.reader();
         let task = self.ledger.running(session.id).await?;
         let lost = match &task {
@@ -106,10 +109,12 @@ impl Engine {
                     && reader.turn(turn).await?.is_some_and(|turn| turn.evidence.is_none())
                 {
                     journal.write(vec![Change::SetEvidence { turn, evidence: evidence.clone() }]).await?;
+                    mate_fault::point_async!("recover.proved");
                 }
                 self.conclude(&reader, epoch, task.id).await?;
             }
         }
+        mate_fault::point_async!("recover.concluded");
         let event = Draft {
             kind: EventType::SessionRecovered,
             task: None,
@@ -118,6 +123,7 @@ impl Engine {
             data: json!({ "operations": recovered.operations, "unknown": recovered.unknown, "proof": evidence }),
         };
         journal.write(vec![Change::Event(event)]).await?;
+        mate_fault::point_async!("recover.recorded");
         self.release(session.id, epoch).await?;
         Ok(recovered)
     }

@@ -63,10 +63,14 @@ impl Engine {
                 Err(refusal) => return Err(refusal.into()),
             };
             self.ledger.observe_time(now).await?;
+            mate_fault::point_async!("request.observed");
             let turn = task.state.run().map(|run| run.turn);
             let draft = Draft { kind, task: Some(id), turn, at: now, data: data.clone() };
             match self.ledger.apply_task(&task, &transition, draft, &[], None).await {
-                Ok(_) => return Ok(Task { state: transition.into_to(), ..task }),
+                Ok(_) => {
+                    mate_fault::point_async!("request.committed");
+                    return Ok(Task { state: transition.into_to(), ..task });
+                }
                 Err(LedgerError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -68,7 +68,9 @@ impl Engine {
             self.home.create_session(session.id).map_err(|error| {
                 EngineError::Unavailable(format!("the session's folder cannot be made: {error}"))
             })?;
+            mate_fault::point_async!("submit.folder_made");
             self.stores.create_journal(session.id).await?;
+            mate_fault::point_async!("submit.journal_made");
         } else if !wish.queue && self.has_work(session.id).await? {
             return Err(EngineError::refused(
                 "session_busy",
@@ -87,7 +89,9 @@ impl Engine {
             created_at: now,
             approval,
         };
-        Ok(self.ledger.submit(task, &drafts, key.as_ref()).await?.task)
+        let submitted = self.ledger.submit(task, &drafts, key.as_ref()).await?;
+        mate_fault::point_async!("submit.committed");
+        Ok(submitted.task)
     }
 
     async fn session_for(&self, project: &Project, wish: &Submit) -> Result<(Session, bool), EngineError> {

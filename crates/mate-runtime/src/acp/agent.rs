@@ -332,6 +332,9 @@ impl Inner {
             .map_err(|error| AcpError::Unwritable(parse::message(&error.message)))?;
         let sent = self.peer.send_request(message).block_task();
         let mut sent = std::pin::pin!(sent);
+        if method == "session/prompt" {
+            mate_fault::point_async!("worker.prompt_sent");
+        }
         let answer = tokio::select! {
             biased;
             answer = &mut sent => answer,

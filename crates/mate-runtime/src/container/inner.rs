@@ -116,6 +116,7 @@ impl Init {
         let mut children = self.children();
         let report = match start(launch, pipes) {
             Ok(pid) => {
+                mate_fault::point!("keeper.spawned");
                 children.insert(pid, id);
                 self.born.notify_one();
                 Report::Spawned { id, pid }

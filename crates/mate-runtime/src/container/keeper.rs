@@ -53,9 +53,13 @@ fn outer(folder: &Path, clock: &dyn Clock) -> ExitCode {
     // From here on the inner process alone holds the socket, so that the worker sees its end.
     drop(socket);
     let status = init.child.wait();
+    mate_fault::point!("keeper.ended");
     let exit = ExitRecord { container: init.record, ended_at: clock.now(), status: describe(status) };
     match exit.write(folder) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            mate_fault::point!("keeper.witnessed");
+            ExitCode::SUCCESS
+        }
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -87,6 +91,7 @@ fn contain(folder: &Path, socket: &OwnedFd) -> io::Result<Init> {
         .spawn()?;
     match introduce(folder, &mut child) {
         Ok(record) => {
+            mate_fault::point!("keeper.recorded");
             let report = wire::Report::Contained { container: record.clone() };
             wire::send(socket, &report, &[])?;
             Ok(Init { child, record })
@@ -119,6 +124,7 @@ fn introduce(folder: &Path, child: &mut Child) -> io::Result<ContainerRecord> {
         namespace: namespace_of(&pid.to_string())?,
         own_proc,
     };
+    mate_fault::point!("keeper.contained");
     record.write(folder).map_err(io::Error::other)?;
     Ok(record)
 }
@@ -156,6 +162,7 @@ pub(super) fn command(exe: &Path, folder: PathBuf, socket: OwnedFd) -> Command {
         .arg(super::KEEPER_COMMAND)
         .arg(folder)
         .env_clear()
+        .envs(mate_fault::handed_on())
         .current_dir("/")
         .stdin(Stdio::from(socket))
         .stdout(Stdio::null())

@@ -123,6 +123,7 @@ fn write<T: Serialize>(folder: &Path, name: &str, value: &T) -> Result<(), Recor
         let mut file = File::create(&fresh)?;
         file.write_all(&serde_json::to_vec_pretty(value)?)?;
         file.sync_all()?;
+        mate_fault::point!("record.before_rename");
         fs::rename(&fresh, &path)?;
         File::open(folder)?.sync_all()
     };

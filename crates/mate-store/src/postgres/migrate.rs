@@ -34,7 +34,9 @@ async fn migrate(client: &Object, schema: &Schema) -> Result<SchemaState, StoreE
     loop {
         batch(client, BEGIN).await?;
         let (more, number) = step(client, schema).await?;
+        mate_fault::point_async!("migrate.before_commit");
         client.batch_execute("COMMIT").await.map_err(|why| translate_commit(&why))?;
+        mate_fault::point_async!("migrate.committed");
         if !more {
             return Ok(SchemaState { number, applied });
         }
@@ -66,7 +68,10 @@ async fn make_table(client: &Object) -> Result<(), StoreError> {
         batch(client, "BEGIN READ WRITE").await?;
         match client.batch_execute(CREATE_TABLE).await {
             Ok(()) => match client.batch_execute("COMMIT").await {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    mate_fault::point_async!("migrate.table_made");
+                    return Ok(());
+                }
                 Err(why) if is_made_already(&why) => {}
                 Err(why) => return Err(translate_commit(&why)),
             },

@@ -90,8 +90,12 @@ async fn attempt(client: &Object, statements: &[Statement]) -> Result<Vec<u64>, 
     let committed = match answers.get(statements.len() + 1) {
         Some(Ok(_)) => Ok(()),
         Some(Err(why)) => Err(commit_failed(why)),
-        None => control(client, "COMMIT").await.map(drop).map_err(|why| commit_failed(&why)),
+        None => {
+            mate_fault::point_async!("postgres.before_commit");
+            control(client, "COMMIT").await.map(drop).map_err(|why| commit_failed(&why))
+        }
     };
+    mate_fault::point_async!("postgres.committed");
     committed.map(|()| counts)
 }
 

@@ -12,7 +12,9 @@ pub(super) fn migrate(connection: &Connection, schema: &Schema) -> Result<Schema
     loop {
         batch(connection, "BEGIN IMMEDIATE")?;
         let step = step(connection, schema).and_then(|step| {
+            mate_fault::point!("migrate.before_commit");
             batch(connection, "COMMIT")?;
+            mate_fault::point!("migrate.committed");
             Ok(step)
         });
         let (applied, number) = step.inspect_err(|_| {

@@ -173,9 +173,11 @@ fn control(connection: &Connection, sql: &'static str) -> Result<(), StoreError>
 }
 
 fn finish(connection: &Connection) -> Result<(), StoreError> {
+    mate_fault::point!("sqlite.before_commit");
     let mut prepared = connection.prepare_cached("COMMIT").map_err(|why| translate(&why))?;
     let done = prepared.raw_execute().map(drop).map_err(|why| translate_commit(&why));
     drop(prepared);
+    mate_fault::point!("sqlite.committed");
     done.inspect_err(|_| roll_back(connection))
 }
 

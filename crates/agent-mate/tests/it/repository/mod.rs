@@ -1,5 +1,6 @@
 //! What can be checked of the house rules by reading the repository itself.
 
+mod faults;
 mod manifests;
 mod sources;
 
