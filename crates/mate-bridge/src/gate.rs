@@ -35,14 +35,58 @@ pub enum Admission {
     Refuse {
         /// Becomes a tool result with `isError`.
         text: String,
+        /// To be handed over with it.
+        receipt: Receipt,
     },
     /// Already answered; nothing is sent.
     Answer {
-        /// The operation whose result this is; [`Gate::delivered`] is told of it.
-        operation: Option<String>,
-        /// The stored result, passed on as it stands.
+        /// The operation whose result this is.
+        operation: String,
+        /// The stored result, passed on with a mark that it is one.
         result: Box<RawValue>,
+        /// To be handed over with it.
+        receipt: Receipt,
     },
+}
+
+/// Goes with an answer to the runtime's transport. Dropped on the way, the answer has not reached the runtime.
+#[must_use = "hand it over with the answer, or drop it"]
+pub struct Receipt(Option<Box<dyn FnOnce() + Send + Sync>>);
+
+impl fmt::Debug for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Receipt").field(&self.0.is_some()).finish()
+    }
+}
+
+impl Receipt {
+    /// For an answer whose arrival changes nothing.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self(None)
+    }
+
+    /// `handed_over` is called when the answer has reached the socket or pipe of a caller that is still there, and
+    /// dropped without a call when it cannot any more. It must not block.
+    #[must_use]
+    pub fn new(handed_over: impl FnOnce() + Send + Sync + 'static) -> Self {
+        Self(Some(Box::new(handed_over)))
+    }
+
+    /// The answer was handed over.
+    pub(crate) fn handed_over(self) {
+        let Some(tell) = self.0 else { return };
+        match tokio::runtime::Handle::try_current() {
+            // The transport's own task must not be held.
+            Ok(runtime) if mate_fault::COMPILED_IN => {
+                runtime.spawn(async move {
+                    mate_fault::point_async!("bridge.told");
+                    tell();
+                });
+            }
+            Ok(_) | Err(_) => tell(),
+        }
+    }
 }
 
 /// The permission to send one call once, and what the gate wants to have back with its outcome.
@@ -123,14 +167,11 @@ pub trait Gate: Send + Sync + 'static {
     /// A call that the bridge itself refused, to be recorded as an operation.
     async fn refused(&self, call: &Call, why: &str);
 
-    /// Records how an admitted call ended.
+    /// Records how an admitted call ended. What it gives goes with the answer to the runtime.
     ///
     /// # Errors
     /// What to tell the agent when it could not be recorded. The agent then does not see the answer.
-    async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<(), String>;
-
-    /// The result of this operation was handed to the runtime's transport.
-    async fn delivered(&self, operation: &str);
+    async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<Receipt, String>;
 
     /// An answer that came after the operation had been settled as unknown.
     async fn late(&self, operation: &str, outcome: Outcome);

@@ -98,6 +98,8 @@ EventType, "an event type" {
     OperationNotSent = "operation.not_sent",
     /// A call may have happened.
     OperationUnknown = "operation.unknown",
+    /// The runtime asked for a call again whose result had not reached it: it was given that, and nothing was sent.
+    OperationRedelivered = "operation.redelivered",
     /// Nobody will find out what became of a call.
     OperationAbandoned = "operation.abandoned",
     /// The agent reported its result.

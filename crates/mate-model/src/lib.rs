@@ -11,6 +11,7 @@ pub mod ids;
 pub mod moves;
 pub mod operation;
 pub mod records;
+pub mod replay;
 pub mod session;
 pub mod task;
 pub mod transition;

@@ -292,6 +292,10 @@ pub struct Operation {
     pub result_size: Option<i64>,
     /// What the result is made of: `text`, `text,image`, `structured`, ...
     pub result_type: Option<String>,
+    /// The uncertain operation that this one was allowed to repeat.
+    pub repeats: Option<OperationId>,
+    /// Whoever resolved it allowed one identical call.
+    pub repeat_permitted: bool,
 }
 
 /// Something that needs a person: an outcome that nobody knows.

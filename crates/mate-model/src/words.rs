@@ -151,6 +151,10 @@ DenyReason, "a reason to deny" {
     NoTurn = "no_turn",
     /// An identical call may have happened: it is not repeated.
     MayHaveHappened = "may_have_happened",
+    /// An identical call has happened, and the runtime had not heard of it: it is told so, and nothing is sent.
+    HasHappened = "has_happened",
+    /// Nobody waits for the answer any more: the caller cancelled or hung up before the intent.
+    CallerGone = "caller_gone",
     /// A limit of calls is used up.
     LimitReached = "limit_reached",
     /// A person said no.
@@ -177,4 +181,6 @@ EvidenceKind, "a kind of evidence" {
     Verification = "verification",
     /// A person's statement, with a reason.
     Person = "person",
+    /// The success of a repeat under the same idempotency key.
+    Repeat = "repeat",
 });

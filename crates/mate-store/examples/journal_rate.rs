@@ -125,6 +125,8 @@ impl Bench {
             duration_us: None,
             result_size: None,
             result_type: None,
+            repeats: None,
+            repeat_permitted: false,
         };
         Ok(Change::AddOperation { operation: Box::new(operation), transition })
     }

@@ -133,10 +133,13 @@ impl Hosted {
             arguments: &arguments,
             runtime_call: None,
             says_read_only: false,
+            gone: None,
         };
         match self.desk.admit(&request).await {
             Admitted::Go(go) => Ok(go),
-            Admitted::Refused(why) => bail!("a call was refused: {why}"),
+            other @ (Admitted::Refused(_) | Admitted::Told { .. } | Admitted::Stored { .. }) => {
+                bail!("a call was refused: {other:?}")
+            }
         }
     }
 
@@ -151,7 +154,10 @@ impl Hosted {
             result_size: Some(64),
             result_type: Some("text".to_owned()),
         };
-        self.desk.settle(*go, Ended { outcome: Outcome::Result { is_error: false }, facts }).await?;
+        let result =
+            json!({ "content": [{ "type": "text", "text": format!("hello {number}") }] }).to_string();
+        let ended = Ended { outcome: Outcome::Result { is_error: false }, facts, result: Some(result) };
+        self.desk.settle(*go, ended).await?.handed_over();
         Ok(())
     }
 

@@ -2,8 +2,8 @@
 
 use super::recorder::Recorder;
 use async_trait::async_trait;
-use mate_bridge::{Admission as Verdict, Call, Gate, Outcome as Carried, Settled, Ticket};
-use mate_engine::admit::{Admission, Admitted, Ended, Go, Request};
+use mate_bridge::{Admission as Verdict, Call, Gate, Outcome as Carried, Receipt, Settled, Ticket};
+use mate_engine::admit::{self, Admission, Admitted, Ended, Go, Request};
 use mate_guard::Redactor;
 use mate_model::{
     OperationId,
@@ -43,6 +43,7 @@ impl WorkerGate {
             arguments: call.arguments.get(),
             runtime_call: call.runtime_call_id.as_deref(),
             says_read_only: call.definition.as_ref().is_some_and(|definition| says_read_only(definition)),
+            gone: Some(&call.caller_gone),
         }
     }
 
@@ -67,7 +68,7 @@ impl WorkerGate {
             result_size: result.and_then(|result| i64::try_from(result.get().len()).ok()),
             result_type: result.map(|result| result_type(result)),
         };
-        Ended { outcome, facts }
+        Ended { outcome, facts, result: result.map(|result| result.get().to_owned()) }
     }
 }
 
@@ -84,11 +85,19 @@ impl Gate for WorkerGate {
     async fn admit(&self, call: &Call) -> Verdict {
         let name = call.connection.as_ref().map_or("", |(_, name)| name.as_ref());
         match self.desk.admit(&Self::request(call, name)).await {
-            Admitted::Refused(text) => Verdict::Refuse { text },
+            Admitted::Refused(text) => Verdict::Refuse { text, receipt: Receipt::none() },
+            Admitted::Told { text, receipt } => Verdict::Refuse { text, receipt: carried(receipt) },
+            Admitted::Stored { operation, result, receipt } => match RawValue::from_string(result) {
+                Ok(result) => {
+                    let (operation, receipt) = (operation.to_string(), carried(receipt));
+                    Verdict::Answer { operation, result, receipt }
+                }
+                Err(_) => Verdict::Refuse { text: unreadable(operation), receipt: Receipt::none() },
+            },
             Admitted::Go(go) => {
                 let operation = go.operation().to_string();
                 Verdict::Send(Ticket {
-                    idempotency_key: operation.clone(),
+                    idempotency_key: go.idempotency_key().to_string(),
                     traceparent: format!("00-{}-{}-01", go.trace, &go.trace[..16]),
                     operation,
                     payload: go,
@@ -110,11 +119,11 @@ impl Gate for WorkerGate {
         }
     }
 
-    async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<(), String> {
+    async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<Receipt, String> {
         let ended = self.ended(&settled);
         let go = ticket.payload.downcast::<Go>().map_err(|_| "a ticket without its permit".to_owned())?;
         match self.desk.settle(*go, ended).await {
-            Ok(_) => Ok(()),
+            Ok(receipt) => Ok(carried(receipt)),
             Err(error) => {
                 tracing::error!(operation = ticket.operation, %error, "an outcome could not be recorded");
                 Err(format!(
@@ -125,8 +134,6 @@ impl Gate for WorkerGate {
             }
         }
     }
-
-    async fn delivered(&self, _operation: &str) {}
 
     async fn late(&self, operation: &str, outcome: Carried) {
         let Ok(id) = operation.parse::<OperationId>() else { return };
@@ -162,6 +169,18 @@ impl Gate for WorkerGate {
         let text = self.clean(text);
         self.recorder.diagnostic("bridge", connection, &text);
     }
+}
+
+/// A receipt of the desk's, as the bridge carries it.
+fn carried(receipt: admit::Receipt) -> Receipt {
+    Receipt::new(move || receipt.handed_over())
+}
+
+fn unreadable(operation: OperationId) -> String {
+    format!(
+        "An identical call ({operation}) has succeeded, and its stored result cannot be read. Nothing was sent now. \
+         Go on as after a success."
+    )
 }
 
 fn says_read_only(definition: &RawValue) -> bool {

@@ -1,6 +1,10 @@
 //! Streamable HTTP for the runtime: POST for messages, GET for what nobody asked, DELETE to leave.
 
-use super::{guard::Guard, post, take};
+use super::{
+    guard::Guard,
+    post, take,
+    wire::{Owed, Wires},
+};
 use crate::{
     core::{Answer, Fault, Message, VERSIONS, message},
     hub::{Hub, client::Client, lock},
@@ -8,10 +12,9 @@ use crate::{
 use axum::{
     Router,
     body::Body,
-    extract::{Request, State},
+    extract::{ConnectInfo, Request, State},
     response::{IntoResponse, Response},
     routing::any,
-    serve::ListenerExt,
 };
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -43,20 +46,21 @@ pub(crate) async fn run(
 ) {
     let front = Arc::new(Front { hub, guard: Guard::new(bearer), entropy, closing: closing.clone() });
     let app = Router::new().route("/mcp", any(handle)).with_state(front);
-    // Without this each answer over a stream waits for an acknowledgement, 40 ms.
-    let listener = listener.tap_io(|stream| {
-        stream.set_nodelay(true).ok();
-    });
-    let served = axum::serve(listener, app).with_graceful_shutdown(closing.cancelled_owned());
+    let app = app.into_make_service_with_connect_info::<Owed>();
+    let served = axum::serve(Wires(listener), app).with_graceful_shutdown(closing.cancelled_owned());
     served.await.ok();
 }
 
-async fn handle(State(front): State<Arc<Front>>, request: Request) -> Response {
+async fn handle(
+    State(front): State<Arc<Front>>,
+    ConnectInfo(owed): ConnectInfo<Owed>,
+    request: Request,
+) -> Response {
     if let Err((status, why)) = front.guard.check(request.headers()) {
         return refuse(status, &Fault::invalid_request(why));
     }
     match *request.method() {
-        Method::POST => front.post(request).await,
+        Method::POST => front.post(request, owed).await,
         Method::GET => front.listen(request.headers()),
         Method::DELETE => front.leave(request.headers()),
         _ => (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, POST, DELETE")]).into_response(),
@@ -77,7 +81,7 @@ fn bad(why: &str) -> Response {
 }
 
 impl Front {
-    async fn post(self: &Arc<Self>, request: Request) -> Response {
+    async fn post(self: &Arc<Self>, request: Request, owed: Owed) -> Response {
         let (parts, body) = request.into_parts();
         let json = parts.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
         if !json.is_some_and(|t| t.trim().to_ascii_lowercase().starts_with("application/json")) {
@@ -97,13 +101,19 @@ impl Front {
         drop(body);
         let accepts = parts.headers.get_all(header::ACCEPT).iter().filter_map(|v| v.to_str().ok());
         let streams = accepts.into_iter().any(|a| a.contains("text/event-stream"));
-        self.dispatch(&parts.headers, message, streams).await
+        self.dispatch(&parts.headers, message, streams, owed).await
     }
 
-    async fn dispatch(self: &Arc<Self>, headers: &HeaderMap, message: Message, streams: bool) -> Response {
+    async fn dispatch(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        message: Message,
+        streams: bool,
+        owed: Owed,
+    ) -> Response {
         if let Message::Request(request) = message {
             if request.method == "initialize" {
-                return self.greet(request, streams).await;
+                return self.greet(request, streams, owed).await;
             }
             // A probe of another era, or a ping before the handshake: answered without a session.
             if !headers.contains_key(&SESSION) && request.method != "ping" && is_ours(&request.method) {
@@ -114,7 +124,7 @@ impl Front {
                 Err(_) if !headers.contains_key(&SESSION) => Client::new(String::new()),
                 Err(response) => return response,
             };
-            return post::answer(self, &client, request, streams).await;
+            return post::answer(self, &client, request, streams, owed).await;
         }
         match self.client(headers) {
             Err(response) => response,
@@ -125,7 +135,7 @@ impl Front {
         }
     }
 
-    async fn greet(self: &Arc<Self>, request: crate::core::Request, streams: bool) -> Response {
+    async fn greet(self: &Arc<Self>, request: crate::core::Request, streams: bool, owed: Owed) -> Response {
         let client = Client::new(hex::encode(&self.entropy.secret()[..16]));
         {
             let mut clients = lock(&self.hub.clients);
@@ -134,7 +144,7 @@ impl Front {
             }
             clients.push(Arc::clone(&client));
         }
-        let mut response = post::answer(self, &client, request, streams).await;
+        let mut response = post::answer(self, &client, request, streams, owed).await;
         if let Ok(key) = client.key.parse() {
             response.headers_mut().insert(SESSION, key);
         }

@@ -1,14 +1,15 @@
 //! Where a runtime comes in: Streamable HTTP on loopback, or lines over any stream.
 
-mod body;
 mod guard;
 pub(crate) mod http;
 mod post;
 pub(crate) mod relay;
 pub(crate) mod stream;
+mod wire;
 
 use crate::{
     core::{Answer, Fault, Message, Request, message},
+    gate::Receipt,
     hub::{
         Hub,
         client::{Client, Replied},
@@ -35,10 +36,10 @@ fn take(client: &Client, message: Message) -> Option<Request> {
     }
 }
 
-/// An answer as text, and the operation that it settles.
+/// An answer as text, and what is to be handed over with it.
 struct Served {
     text: String,
-    operation: Option<String>,
+    receipt: Receipt,
 }
 
 /// Serves one request in a task of its own: dropping the handle does not stop it.
@@ -55,12 +56,14 @@ fn serve(
             let fault = Fault::invalid_request("a request with this id is still being served");
             return Served {
                 text: message::write_response(Some(&request.id), &Answer::Error(fault)),
-                operation: None,
+                receipt: Receipt::none(),
             };
         };
-        let Replied { answer, operation } = routes::serve(&hub, &caller, &request).await;
+        let Replied { answer, receipt } = routes::serve(&hub, &caller, &request).await;
         client.finish(&request.id);
-        Served { text: message::write_response(Some(&request.id), &answer), operation }
+        // Who has cancelled does not listen to the answer any more.
+        let receipt = if caller.cancelled.is_cancelled() { Receipt::none() } else { receipt };
+        Served { text: message::write_response(Some(&request.id), &answer), receipt }
     });
     (task, gone)
 }
@@ -70,16 +73,5 @@ fn broken() -> Served {
     let fault = Fault::internal(
         "Agent Mate failed while serving this request; if it was a call, its outcome is uncertain",
     );
-    Served { text: message::write_response(None, &Answer::Error(fault)), operation: None }
-}
-
-/// Tells the gate that an answer was handed over.
-fn delivered(hub: &Arc<Hub>, operation: String) {
-    let gate = Arc::clone(&hub.gate);
-    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-        runtime.spawn(async move {
-            mate_fault::point_async!("bridge.told");
-            gate.delivered(&operation).await;
-        });
-    }
+    Served { text: message::write_response(None, &Answer::Error(fault)), receipt: Receipt::none() }
 }

@@ -1,9 +1,10 @@
 //! One request over POST: a JSON answer if that comes first, else a stream that ends with it.
 
 use super::{
-    Served, body, broken, delivered,
+    Served, broken,
     http::{Front, KEEP_ALIVE, comment, event, event_stream},
     serve,
+    wire::{Once, Owed},
 };
 use crate::{core::Request, hub::client::Client, upstream::ProgressSink};
 use axum::{
@@ -53,6 +54,7 @@ pub(super) async fn answer(
     client: &Arc<Client>,
     request: Request,
     streams: bool,
+    owed: Owed,
 ) -> Response {
     let (tx, notes) = mpsc::channel(QUEUE);
     let owner = Arc::downgrade(client);
@@ -66,10 +68,10 @@ pub(super) async fn answer(
     let mut serving = Serving { front: Arc::clone(front), task, notes, _gone: gone.drop_guard() };
     loop {
         match serving.next(front.hub.limits.quiet).await {
-            Next::Done(served) => return json(front, served),
+            Next::Done(served) => return json(served, owed),
             Next::Closing => return http::StatusCode::SERVICE_UNAVAILABLE.into_response(),
-            Next::Note(note) if streams => return stream(serving, event(&note)),
-            Next::Quiet if streams => return stream(serving, comment()),
+            Next::Note(note) if streams => return stream(serving, event(&note), owed),
+            Next::Quiet if streams => return stream(serving, comment(), owed),
             Next::Note(note) => {
                 client.tell(note);
             }
@@ -78,41 +80,25 @@ pub(super) async fn answer(
     }
 }
 
-fn json(front: &Arc<Front>, served: Served) -> Response {
-    let tell = served.operation.map(|operation| {
-        let hub = Arc::clone(&front.hub);
-        Box::new(move || delivered(&hub, operation)) as Box<dyn FnOnce() + Send + Sync>
-    });
-    let body = Body::new(body::Once::new(served.text, tell));
+fn json(served: Served, owed: Owed) -> Response {
+    let body = Body::new(Once::new(served.text, served.receipt, owed));
     ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-/// Where a stream stands.
-enum Step {
-    Going(Serving),
-    /// The answer was given to the transport; asked for more, it took it.
-    Ended(Arc<Front>, Option<String>),
-}
-
-fn stream(serving: Serving, first: Bytes) -> Response {
+fn stream(serving: Serving, first: Bytes, owed: Owed) -> Response {
     let first = futures_util::stream::once(async { Ok::<_, Infallible>(first) });
-    let rest = futures_util::stream::unfold(Step::Going(serving), |step| async move {
-        let mut serving = match step {
-            Step::Going(serving) => serving,
-            Step::Ended(front, operation) => {
-                if let Some(operation) = operation {
-                    delivered(&front.hub, operation);
+    let rest = futures_util::stream::unfold(Some(serving), move |going| {
+        let owed = owed.clone();
+        async move {
+            let mut serving = going?;
+            match serving.next(KEEP_ALIVE).await {
+                Next::Note(note) => Some((Ok(event(&note)), Some(serving))),
+                Next::Quiet => Some((Ok(comment()), Some(serving))),
+                Next::Closing => None,
+                Next::Done(served) => {
+                    owed.add(served.receipt);
+                    Some((Ok(event(&served.text)), None))
                 }
-                return None;
-            }
-        };
-        match serving.next(KEEP_ALIVE).await {
-            Next::Note(note) => Some((Ok(event(&note)), Step::Going(serving))),
-            Next::Quiet => Some((Ok(comment()), Step::Going(serving))),
-            Next::Closing => None,
-            Next::Done(served) => {
-                let front = Arc::clone(&serving.front);
-                Some((Ok(event(&served.text)), Step::Ended(front, served.operation)))
             }
         }
     });

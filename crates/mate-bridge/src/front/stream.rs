@@ -1,12 +1,13 @@
 //! Lines of JSON-RPC over any byte stream, such as the relay's socket.
 
-use super::{Served, broken, delivered, serve, take};
+use super::{Served, broken, serve, take};
 use crate::{
     core::{
         Answer, Fault, Message,
         lines::{Line, Lines},
         message,
     },
+    gate::Receipt,
     hub::{Hub, client::Client, lock},
     upstream::ProgressSink,
 };
@@ -20,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 /// Requests of one client that are served at once.
 const AT_ONCE: usize = 256;
 
-/// A line to write, and the operation that it answers.
-type Written = (String, Option<String>);
+/// A line to write, and what is handed over with it.
+type Written = (String, Receipt);
 
 /// Serves one client until it hangs up, its stream fails, or `closing`.
 pub(crate) async fn run<S>(hub: Arc<Hub>, stream: S, closing: CancellationToken)
@@ -33,7 +34,7 @@ where
     lock(&hub.clients).push(Arc::clone(&client));
     let over = closing.child_token();
     let (out, queue) = mpsc::channel(AT_ONCE);
-    let writing = tokio::spawn(write(Arc::clone(&hub), writer, queue, Arc::clone(&client), over.clone()));
+    let writing = tokio::spawn(write(writer, queue, Arc::clone(&client), over.clone()));
     let mut lines = Lines::new(reader, hub.limits.message);
     let slots = Arc::new(Semaphore::new(AT_ONCE));
     loop {
@@ -61,7 +62,7 @@ where
 }
 
 async fn fault(out: &mpsc::Sender<Written>, fault: Fault) {
-    out.send((message::write_response(None, &Answer::Error(fault)), None)).await.ok();
+    out.send((message::write_response(None, &Answer::Error(fault)), Receipt::none())).await.ok();
 }
 
 async fn one(
@@ -75,20 +76,19 @@ async fn one(
     // Reading stops while too much is being served: the pipe itself pushes back. Cancels wait too, bounded by the calls.
     let Ok(slot) = Arc::clone(slots).acquire_owned().await else { return };
     let notes = out.clone();
-    let outlet: ProgressSink = Arc::new(move |text| notes.try_send((text, None)).is_ok());
+    let outlet: ProgressSink = Arc::new(move |text| notes.try_send((text, Receipt::none())).is_ok());
     let (task, gone) = serve(hub, client, request, outlet);
     let out = out.clone();
     drop(gone);
     tokio::spawn(async move {
-        let Served { text, operation } = task.await.unwrap_or_else(|_| broken());
-        out.send((text, operation)).await.ok();
+        let Served { text, receipt } = task.await.unwrap_or_else(|_| broken());
+        out.send((text, receipt)).await.ok();
         drop(slot);
     });
 }
 
 /// Writes answers and notifications, in the order in which they come.
 async fn write<W: AsyncWrite + Unpin>(
-    hub: Arc<Hub>,
     mut writer: W,
     mut queue: mpsc::Receiver<Written>,
     client: Arc<Client>,
@@ -96,23 +96,23 @@ async fn write<W: AsyncWrite + Unpin>(
 ) {
     let Some(mut inbox) = client.take_inbox() else { return };
     loop {
-        let (mut text, operation) = tokio::select! {
+        let (mut text, receipt) = tokio::select! {
             biased;
             Some(line) = queue.recv() => line,
-            Some(text) = inbox.recv() => (text, None),
+            Some(text) = inbox.recv() => (text, Receipt::none()),
             () = over.cancelled() => break,
         };
         text.push('\n');
         let wrote = tokio::select! {
-            wrote = async { writer.write_all(text.as_bytes()).await?; writer.flush().await } => wrote.is_ok(),
+            biased;
+            // Whoever hung up reads nothing more, whatever the socket takes.
             () = over.cancelled() => false,
+            wrote = async { writer.write_all(text.as_bytes()).await?; writer.flush().await } => wrote.is_ok(),
         };
         if !wrote {
             break;
         }
-        if let Some(operation) = operation {
-            delivered(&hub, operation);
-        }
+        receipt.handed_over();
     }
     over.cancel();
     writer.shutdown().await.ok();

@@ -61,8 +61,10 @@ pub(crate) async fn serve(hub: &Arc<Hub>, caller: &Caller, params: Option<&RawVa
         (Ok(()), None) => return refuse(hub, &call, &words::unknown_tool(&asked.name)).await,
     };
     match hub.gate.admit(&call).await {
-        Admission::Refuse { text } => Replied::plain(words::error(&text)),
-        Admission::Answer { operation, result } => Replied { answer: Answer::Result(result), operation },
+        Admission::Refuse { text, receipt } => Replied { answer: words::error(&text), receipt },
+        Admission::Answer { operation, result, receipt } => {
+            Replied { answer: words::stored(&operation, result), receipt }
+        }
         Admission::Send(ticket) => dispatch::dispatch(hub, caller, found, asked, ticket).await,
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{
     core::{Answer, Id, Object, VERSIONS},
+    gate::Receipt,
     hub::lock,
     upstream::ProgressSink,
 };
@@ -32,13 +33,13 @@ pub(crate) struct Caller {
 /// What one request is answered with.
 pub(crate) struct Replied {
     pub(crate) answer: Answer,
-    /// The operation whose result this is; to be told to the gate when it has been handed over.
-    pub(crate) operation: Option<String>,
+    /// Goes with the answer to the transport.
+    pub(crate) receipt: Receipt,
 }
 
 impl Replied {
     pub(crate) const fn plain(answer: Answer) -> Self {
-        Self { answer, operation: None }
+        Self { answer, receipt: Receipt::none() }
     }
 }
 

@@ -47,11 +47,10 @@ pub(super) async fn dispatch(
         ended: hub.clock.now(),
         took: hub.clock.monotonic().saturating_sub(clock),
     };
-    if let Err(why) = hub.gate.settle(ticket, settled).await {
-        return Replied::plain(words::error(&words::unrecorded(&operation, &why)));
+    match hub.gate.settle(ticket, settled).await {
+        Ok(receipt) => Replied { answer: for_runtime(hub, &operation, outcome), receipt },
+        Err(why) => Replied::plain(words::error(&words::unrecorded(&operation, &why))),
     }
-    let answer = for_runtime(hub, &operation, outcome);
-    Replied { answer, operation: Some(operation) }
 }
 
 fn for_runtime(hub: &Hub, operation: &str, outcome: Outcome) -> Answer {

@@ -1,6 +1,6 @@
 //! What the agent is told: plain words that make the right next step clear.
 
-use crate::core::{Answer, raw};
+use crate::core::{Answer, Object, raw};
 use serde_json::{json, value::RawValue};
 
 /// A tool result with `isError` and one text.
@@ -15,6 +15,25 @@ fn error_result(text: &str) -> Box<RawValue> {
 /// A tool result with one text.
 pub(super) fn text(text: &str) -> Answer {
     Answer::Result(raw(&json!({ "content": [{ "type": "text", "text": text }] })))
+}
+
+/// A result that was stored because it had not reached the runtime, marked as such.
+pub(super) fn stored(operation: &str, result: Box<RawValue>) -> Answer {
+    let Ok(mut object) = Object::parse(&result) else { return Answer::Result(result) };
+    let note = format!(
+        "(This is the stored result of an identical call that was made before, operation {operation}: \
+         it may not have reached you. Nothing was sent now. If it is to happen once more, make the call once more.)"
+    );
+    let blocks: Option<Vec<Box<RawValue>>> =
+        object.get("content").and_then(|content| serde_json::from_str(content.get()).ok());
+    let mut blocks = blocks.unwrap_or_default();
+    blocks.push(raw(&json!({ "type": "text", "text": note })));
+    object.set("content", raw(&blocks));
+    if let Ok(mut meta) = Object::parse_or_empty(object.get("_meta")) {
+        meta.set("agent-mate/storedResultOf", raw(&operation));
+        object.set("_meta", meta.to_raw());
+    }
+    Answer::Result(object.to_raw())
 }
 
 pub(super) fn unknown_tool(name: &str) -> String {
@@ -67,4 +86,29 @@ pub(super) fn too_deep(operation: &str, levels: usize, is_error: bool) -> String
         "The call {how}, but its result is nested deeper than {levels} levels and is not passed on. \
          Do not repeat the call. Operation {operation}."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_result_is_whole_and_marked() {
+        let stored_of = |text: &str| {
+            let raw = RawValue::from_string(text.to_owned()).unwrap();
+            let Answer::Result(result) = stored("op_1", raw) else { panic!("a result") };
+            serde_json::from_str::<serde_json::Value>(result.get()).unwrap()
+        };
+        let marked = stored_of(
+            r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{"n":1},"_meta":{"x":2}}"#,
+        );
+        assert_eq!(marked["content"][0]["text"], "a");
+        assert!(marked["content"][1]["text"].as_str().unwrap().contains("op_1"));
+        assert_eq!(marked["structuredContent"]["n"], 1);
+        assert_eq!(
+            (&marked["_meta"]["x"], &marked["_meta"]["agent-mate/storedResultOf"]),
+            (&json!(2), &json!("op_1"))
+        );
+        assert_eq!(stored_of("{}")["content"].as_array().unwrap().len(), 1);
+    }
 }

@@ -18,6 +18,7 @@ const HANDSHAKE: Duration = Duration::from_secs(60);
 pub(super) struct Mcp(Arc<Inner>);
 
 struct Inner {
+    server: Value,
     way: Way,
     last_id: AtomicU64,
 }
@@ -35,7 +36,7 @@ impl Mcp {
         } else {
             Way::Pipe(Pipe::start(server)?)
         };
-        let mcp = Self(Arc::new(Inner { way, last_id: AtomicU64::new(0) }));
+        let mcp = Self(Arc::new(Inner { server: server.clone(), way, last_id: AtomicU64::new(0) }));
         let hello = json!({
             "protocolVersion": PROTOCOL, "capabilities": {},
             "clientInfo": {"name": "scripted-runtime", "version": env!("CARGO_PKG_VERSION")},
@@ -50,6 +51,11 @@ impl Mcp {
         .await
         .map_err(|_| "the MCP server does not introduce itself".to_owned())??;
         Ok(mcp)
+    }
+
+    /// Another client of the same server.
+    pub(super) async fn again(&self) -> Result<Self, String> {
+        Self::connect(&self.0.server).await
     }
 
     /// The names of its tools.

@@ -8,6 +8,7 @@ use super::{
 };
 use serde_json::{Value, json};
 use std::{
+    hash::{BuildHasher, Hasher, RandomState},
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
@@ -73,8 +74,13 @@ impl Turn {
             self.ask_permission(tool).await;
         }
         let mut calls = step.tools.clone();
-        let (args, unlisted) = (&step.args, step.unlisted);
-        calls.extend(step.tool.iter().map(|tool| Call { tool: tool.clone(), args: args.clone(), unlisted }));
+        calls.extend(step.tool.iter().map(|tool| Call {
+            tool: tool.clone(),
+            args: step.args.clone(),
+            unlisted: step.unlisted,
+            call_id: step.call_id.clone(),
+            give_up_ms: step.give_up_ms.clone(),
+        }));
         if !calls.is_empty() {
             let all = calls.iter().map(|call| self.call(call, deaf));
             futures_join(all).await;
@@ -135,7 +141,7 @@ impl Turn {
     }
 
     async fn call(&self, call: &Call, deaf: bool) {
-        let id = call_id();
+        let id = call.call_id.clone().unwrap_or_else(call_id);
         self.session
             .update(json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": call.tool, "kind": "other", "status": "in_progress", "rawInput": call.args}))
             .await;
@@ -144,7 +150,7 @@ impl Turn {
             (true, None) | (false, _) => self.find(&call.tool).await,
         };
         let result = match found {
-            Some((server, name)) => self.carry_out(server, &name, call, &id, deaf).await,
+            Some((server, name)) => self.persist(server, &name, call, &id, deaf).await,
             None => Err(format!("there is no tool {}", call.tool)),
         };
         let (status, text) = match &result {
@@ -154,6 +160,31 @@ impl Turn {
         };
         self.tool_status(&id, status).await;
         self.session.say("agent_message_chunk", &format!("{}: {text}\n", call.tool)).await;
+    }
+
+    /// Makes the call; where the script says so, gives the MCP client up in between and makes it again.
+    async fn persist(
+        &self,
+        server: &Mcp,
+        name: &str,
+        call: &Call,
+        id: &str,
+        deaf: bool,
+    ) -> Result<Value, String> {
+        let mut client = server.clone();
+        for patience in &call.give_up_ms {
+            // A client of its own, so that giving it up ends its connection and nothing else.
+            client = client.again().await?;
+            let answer = self.carry_out(&client, name, call, id, deaf);
+            if let Ok(answer) = tokio::time::timeout(Duration::from_millis(*patience), answer).await {
+                return answer;
+            }
+            client = server.clone();
+        }
+        if !call.give_up_ms.is_empty() {
+            client = client.again().await?;
+        }
+        self.carry_out(&client, name, call, id, deaf).await
     }
 
     async fn carry_out(
@@ -205,8 +236,11 @@ async fn until_cancelled(cancelled: &mut watch::Receiver<bool>) {
     }
 }
 
+/// An id that no other call has, of this process or of another one.
 fn call_id() -> String {
-    format!("call-{}", CALLS.fetch_add(1, Ordering::Relaxed) + 1)
+    static PROCESS: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    let process = PROCESS.get_or_init(|| RandomState::new().build_hasher().finish());
+    format!("call-{process:016x}-{}", CALLS.fetch_add(1, Ordering::Relaxed) + 1)
 }
 
 fn plan_entry(entry: &Value) -> Value {

@@ -29,6 +29,11 @@ pub(super) struct Step {
     pub(super) args: Value,
     /// Make that call under exactly this name, also when no such tool is listed (any more).
     pub(super) unlisted: bool,
+    /// Give that call this id, instead of one that is never used twice.
+    pub(super) call_id: Option<String>,
+    /// Wait for its answer so long, in milliseconds; then start the MCP client anew and make the call again by itself,
+    /// as some runtimes do.
+    pub(super) give_up_ms: Vec<u64>,
     /// Make these calls at the same time.
     pub(super) tools: Vec<Call>,
     /// Say this, in `chunks` pieces with `gap_ms` between them.
@@ -57,6 +62,10 @@ pub(super) struct Call {
     pub(super) args: Value,
     #[serde(default)]
     pub(super) unlisted: bool,
+    #[serde(default)]
+    pub(super) call_id: Option<String>,
+    #[serde(default)]
+    pub(super) give_up_ms: Vec<u64>,
 }
 
 /// The script in a prompt; `None` when there is none.

@@ -1,7 +1,8 @@
 //! From a request to a permit: judge, commit the intent, read again.
 
 use super::{
-    Admission, CurrentTurn,
+    Admission, CurrentTurn, Receipt,
+    replay::{Passage, Way},
     request::{Imprint, Request},
     standing::Allowed,
     twins::{TwinGuard, TwinKey},
@@ -16,10 +17,6 @@ use mate_model::{
 };
 use mate_store::Change;
 use serde_json::json;
-use std::time::Duration;
-
-/// How long an equal call waits for the one in flight.
-const TWIN_WAIT: Duration = Duration::from_secs(120);
 
 /// The leave to send one call, once.
 #[derive(Debug)]
@@ -28,6 +25,8 @@ pub struct Go {
     pub(super) class: EffectClass,
     pub(super) turn: CurrentTurn,
     pub(super) twin: Option<TwinGuard>,
+    pub(super) settles: Vec<Operation>,
+    key: OperationId,
     /// The W3C trace id of the call, 32 hexadecimal digits.
     pub trace: String,
 }
@@ -38,6 +37,12 @@ impl Go {
     pub const fn operation(&self) -> OperationId {
         self.permit.operation()
     }
+
+    /// The operation whose id is the call's idempotency key: its own, or that of the one that it repeats.
+    #[must_use]
+    pub const fn idempotency_key(&self) -> OperationId {
+        self.key
+    }
 }
 
 /// What was decided.
@@ -47,6 +52,22 @@ pub enum Admitted {
     Go(Box<Go>),
     /// Not to be sent; the words are for the agent.
     Refused(String),
+    /// Not to be sent: the words tell the agent what became of an equal call.
+    Told {
+        /// The words.
+        text: String,
+        /// To be handed over with them.
+        receipt: Receipt,
+    },
+    /// Not to be sent: an equal call has succeeded, and its result had not reached the runtime.
+    Stored {
+        /// That call.
+        operation: OperationId,
+        /// Its result as the upstream gave it: the `result` member, byte for byte.
+        result: String,
+        /// To be handed over with it.
+        receipt: Receipt,
+    },
 }
 
 impl Admission {
@@ -90,16 +111,29 @@ impl Admission {
             return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
         }
         let key = TwinKey { connection, tool: request.tool.to_owned(), digest: imprint.digest.clone() };
-        let twin = match self.guard_replay(class, &key).await? {
-            Ok(twin) => twin,
-            Err((reason, why)) => {
+        let way = match self.guard_replay(request, class, &key).await? {
+            Passage::Free(way) => way,
+            Passage::Refused(reason, why) => {
                 return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
+            }
+            Passage::Told { why, receipt } => {
+                let reason = DenyReason::HasHappened;
+                let denied = self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await?;
+                return Ok(denied.with(receipt));
+            }
+            Passage::Stored { operation, result, receipt } => {
+                self.redeliver(request, turn, operation).await?;
+                return Ok(Admitted::Stored { operation, result, receipt });
             }
         };
         let _open = self.gate.read().await;
         if self.current() != Some(turn) {
             let why = "the turn is over";
             return self.deny(request, turn, requested_at, Some(&allowed), DenyReason::NoTurn, why).await;
+        }
+        if request.is_gone() {
+            let why = "nobody waits for the answer any more";
+            return self.deny(request, turn, requested_at, Some(&allowed), DenyReason::CallerGone, why).await;
         }
         // A clock that was set back would put the call before what is known: nothing new until it is right.
         self.engine.ledger.observe_time(self.now()).await?;
@@ -112,12 +146,15 @@ impl Admission {
         }
         mate_fault::point_async!("admit.reserved");
         let trace = self.engine.entropy.uuid().simple().to_string();
+        let Way { twin, repeats, key, settles } = way;
         let operation =
             self.operation(request, turn, requested_at, Some(&allowed), class, imprint, trace.clone());
+        let operation = Operation { repeats, ..operation };
         let permit = self.commit_intent(operation).await?;
         let twin = twin.map(TwinGuard::intended);
         mate_fault::point_async!("admit.intended");
-        let go = Go { permit, class, turn, twin, trace };
+        let key = key.unwrap_or(permit.operation());
+        let go = Go { permit, class, turn, twin, settles, key, trace };
         self.second_read(request, go).await
     }
 
@@ -137,7 +174,7 @@ impl Admission {
         };
         let operation = go.operation();
         let detail = format!("{reason}: {why}");
-        self.settle(go, super::Ended::not_sent(detail)).await?;
+        drop(self.settle(go, super::Ended::not_sent(detail)).await?);
         Ok(Admitted::Refused(format!("{why}. The call was NOT made ({operation}). {}", next_step(reason))))
     }
 
@@ -146,8 +183,12 @@ impl Admission {
         let transition = OperationState::Requested
             .decide(operation.class, OperationCommand::Admit, now)
             .map_err(EngineError::from)?;
-        let event =
-            self.event(EventType::OperationAdmitted, &operation, now, json!({ "grant": operation.grant }));
+        let event = self.event(
+            EventType::OperationAdmitted,
+            &operation,
+            now,
+            json!({ "grant": operation.grant, "repeats": operation.repeats }),
+        );
         let id = operation.id;
         let operation = Operation { state: transition.to().clone(), admitted_at: Some(now), ..operation };
         let written = self
@@ -161,6 +202,21 @@ impl Admission {
         permit.ok_or_else(|| {
             EngineError::Internal("the journal gave no permit for a committed intent".to_owned())
         })
+    }
+
+    /// Records that a result is given to the runtime which it had not heard of.
+    async fn redeliver(
+        &self,
+        request: &Request<'_>,
+        turn: CurrentTurn,
+        operation: OperationId,
+    ) -> Result<(), EngineError> {
+        let data =
+            json!({ "operation": operation, "runtime_call": request.runtime_call.map(|id| self.clean(id)) });
+        let (kind, at) = (EventType::OperationRedelivered, self.now());
+        let event = Draft { kind, task: Some(turn.task), turn: Some(turn.turn), at, data };
+        self.journal.write(vec![Change::Event(event)]).await?;
+        Ok(())
     }
 
     /// Records a refusal and says it to the agent.
@@ -201,45 +257,6 @@ impl Admission {
         let Some(turn) = self.current() else { return };
         if let Err(error) = self.deny(request, turn, self.now(), None, reason, why).await {
             tracing::warn!(%error, "a refused call could not be recorded");
-        }
-    }
-
-    /// The rule that a call which may have happened is not made again.
-    async fn guard_replay(
-        &self,
-        class: EffectClass,
-        key: &TwinKey,
-    ) -> Result<Result<Option<TwinGuard>, (DenyReason, String)>, EngineError> {
-        if class == EffectClass::Read {
-            return Ok(Ok(None));
-        }
-        let twin = match tokio::time::timeout(TWIN_WAIT, self.enter(key)).await {
-            Ok(twin) => twin,
-            Err(_) => {
-                let why = "an identical call is still in flight".to_owned();
-                return Ok(Err((DenyReason::MayHaveHappened, why)));
-            }
-        };
-        let uncertain = self.reader.uncertain_call(key.connection, &key.tool, &key.digest).await?;
-        match uncertain {
-            Some(op) => {
-                let why = format!(
-                    "an identical call ({}) may already have happened, and it is not repeated",
-                    op.id
-                );
-                Ok(Err((DenyReason::MayHaveHappened, why)))
-            }
-            None => Ok(Ok(Some(twin))),
-        }
-    }
-
-    async fn enter(&self, key: &TwinKey) -> TwinGuard {
-        loop {
-            match self.twins.enter(key) {
-                Ok(guard) => return guard,
-                // The sender is dropped when the call in flight has its outcome.
-                Err(mut first) => while first.changed().await.is_ok() {},
-            }
         }
     }
 
@@ -287,11 +304,13 @@ impl Admission {
             duration_us: None,
             result_size: None,
             result_type: None,
+            repeats: None,
+            repeat_permitted: false,
         }
     }
 
     /// A text of the runtime's, fit for a column: redacted, bounded, without NUL.
-    fn clean(&self, text: &str) -> String {
+    pub(super) fn clean(&self, text: &str) -> String {
         self.redactor.redact(text).chars().take(200).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
     }
 
@@ -306,6 +325,16 @@ impl Admission {
             data.extend(more.clone());
         }
         Draft { kind, task: Some(operation.task), turn: Some(operation.turn), at, data }
+    }
+}
+
+impl Admitted {
+    /// A refusal that tells news.
+    fn with(self, receipt: Receipt) -> Self {
+        match self {
+            Self::Refused(text) => Self::Told { text, receipt },
+            other @ (Self::Go(_) | Self::Told { .. } | Self::Stored { .. }) => other,
+        }
     }
 }
 
@@ -341,8 +370,11 @@ const fn next_step(reason: DenyReason) -> &'static str {
         DenyReason::BadArguments => "Correct the arguments and call again.",
         DenyReason::AfterStop | DenyReason::NoTurn => "End your turn now.",
         DenyReason::MayHaveHappened => {
-            "Do not try it again; say in your report that its outcome is uncertain."
+            "Do not try it again. If a tool that only reads can show whether it happened, use that; \
+             otherwise say in your report that its outcome is uncertain."
         }
+        DenyReason::HasHappened => "Go on from there. If it is to happen once more, make the call once more.",
+        DenyReason::CallerGone => "If it is still wanted, call again and wait for the answer.",
         DenyReason::ByPerson | DenyReason::NobodyThere => "Go on without it, or report that you are blocked.",
         DenyReason::NotRecordable => "Try again in a little while, or report that you are blocked.",
     }

@@ -4,20 +4,26 @@
 //! authority changed, judge again; only then is the permit handed on. That second read is the moment of
 //! admission: what was revoked before it is never sent.
 
+mod heard;
 mod intent;
+mod kept;
+mod replay;
 mod request;
 mod settle;
 mod standing;
 pub(crate) use standing::granted;
 mod twins;
 
+pub use heard::Receipt;
 pub use intent::{Admitted, Go};
+pub use kept::KEEP;
 pub use request::Request;
 pub use settle::Ended;
 pub(crate) use settle::{detail, settled_event};
 
 use crate::{Engine, EngineError};
-use mate_guard::{DigestKey, Redactor};
+use heard::Heard;
+use mate_guard::{DigestKey, Redactor, Vault};
 use mate_model::{
     Micros, OperationId, ProjectId, SessionId, TaskId, TurnId, task::TaskStateWord, words::DenyReason,
 };
@@ -46,6 +52,8 @@ pub struct Admission {
     journal: JournalWriter,
     reader: JournalReader,
     digests: DigestKey,
+    vault: Vault,
+    heard: Arc<Heard>,
     redactor: Arc<Redactor>,
     next: AtomicU64,
     current: RwLock<Option<CurrentTurn>>,
@@ -68,7 +76,7 @@ impl Admission {
     ) -> Self {
         let key = engine.key.derive("session", session.to_string().as_bytes());
         let next = AtomicU64::new(next_operation);
-        let reader = journal.reader();
+        let (reader, heard) = (journal.reader(), Heard::new(journal.clone()));
         Self {
             engine,
             session,
@@ -76,6 +84,8 @@ impl Admission {
             journal,
             reader,
             digests: DigestKey::of_session(&key),
+            vault: Vault::new(&key),
+            heard,
             redactor,
             next,
             current: RwLock::new(None),

@@ -3,6 +3,7 @@
 use mate_guard::{DigestKey, Json, Redactor, shape};
 use mate_model::ConnectionId;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 /// One call, before it is decided.
 #[derive(Clone, Debug)]
@@ -19,6 +20,23 @@ pub struct Request<'a> {
     pub runtime_call: Option<&'a str>,
     /// What the upstream's annotations say of it: that it only reads.
     pub says_read_only: bool,
+    /// Triggered when nobody waits for the answer any more; none: somebody always does.
+    pub gone: Option<&'a CancellationToken>,
+}
+
+impl Request<'_> {
+    /// Resolves when nobody waits for the answer any more.
+    pub(super) async fn until_gone(&self) {
+        match self.gone {
+            Some(gone) => gone.cancelled().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Whether nobody waits for the answer any more.
+    pub(super) fn is_gone(&self) -> bool {
+        self.gone.is_some_and(CancellationToken::is_cancelled)
+    }
 }
 
 /// What is recorded of the arguments instead of themselves.

@@ -1,12 +1,13 @@
 //! What became of an admitted call, written before the runtime hears of it.
 
-use super::{Admission, Go};
+use super::{Admission, Go, Receipt, twins::TwinGuard};
 use crate::EngineError;
 use mate_model::{
-    OperationId,
+    Micros, OperationId,
     event::{Draft, EventType},
-    operation::{OperationCommand, OperationState, OperationStateWord, Outcome},
-    words::EffectClass,
+    operation::{Evidence, OperationCommand, OperationState, OperationStateWord, Outcome, Verdict},
+    records::Operation,
+    words::{EffectClass, EvidenceKind},
 };
 use mate_store::{Change, OperationFacts};
 use serde_json::json;
@@ -18,28 +19,30 @@ pub struct Ended {
     pub outcome: Outcome,
     /// Times and sizes.
     pub facts: OperationFacts,
+    /// The upstream's result, where there is one: kept until the runtime has heard of it.
+    pub result: Option<String>,
 }
 
 impl Ended {
     /// A call that was not sent, and why.
     #[must_use]
     pub fn not_sent(detail: String) -> Self {
-        Self { outcome: Outcome::NotSent { detail }, facts: OperationFacts::default() }
+        Self { outcome: Outcome::NotSent { detail }, facts: OperationFacts::default(), result: None }
     }
 }
 
 impl Admission {
-    /// Records how an admitted call ended. Uses up the leave to send it.
+    /// Records how an admitted call ended. Uses up the leave to send it. What is given back tells whether the runtime
+    /// has heard of it.
     ///
     /// # Errors
     /// The journal's: then the outcome is not recorded, and the agent must not be told of one.
-    pub async fn settle(&self, go: Go, ended: Ended) -> Result<OperationStateWord, EngineError> {
-        let from = OperationState::InFlight;
-        let word = self.write_outcome(go.operation(), &from, go.class, go.turn, ended).await?;
-        if let Some(twin) = go.twin {
-            twin.settled();
-        }
-        Ok(word)
+    pub async fn settle(&self, go: Go, ended: Ended) -> Result<Receipt, EngineError> {
+        let (from, operation) = (OperationState::InFlight, go.operation());
+        let word = self.write_outcome(operation, &from, go.class, go.turn, ended, &go.settles).await?;
+        let twin = go.twin.map(TwinGuard::settled);
+        let news = word == OperationStateWord::Succeeded && go.class != EffectClass::Read;
+        Ok(if news { Receipt::of(&self.heard, operation, twin) } else { Receipt::plain() })
     }
 
     /// Records an answer that came after its call had been given up as unknown.
@@ -53,7 +56,7 @@ impl Admission {
     ) -> Result<OperationStateWord, EngineError> {
         let row = self.reader.operation(operation).await?.ok_or(EngineError::NotFound)?;
         let turn = super::CurrentTurn { task: row.task, turn: row.turn };
-        let word = self.write_outcome(operation, &row.state, row.class, turn, ended).await?;
+        let word = self.write_outcome(operation, &row.state, row.class, turn, ended, &[]).await?;
         // It may have been the last uncertainty of its task.
         self.engine.settle(&self.reader, row.task).await?;
         Ok(word)
@@ -66,6 +69,7 @@ impl Admission {
         class: EffectClass,
         turn: super::CurrentTurn,
         ended: Ended,
+        settles: &[Operation],
     ) -> Result<OperationStateWord, EngineError> {
         let now = self.now();
         let transition = from.decide(class, OperationCommand::Settle(ended.outcome), now)?;
@@ -82,10 +86,46 @@ impl Admission {
                 "detail": detail(transition.to()),
             }),
         };
-        let change = Change::MoveOperation { id, transition, facts: ended.facts };
-        self.journal.write(vec![change, Change::Event(event)]).await?;
+        let kept = self.keep(id, class, transition.to(), ended.result.as_deref())?;
+        let mut changes =
+            vec![Change::MoveOperation { id, transition, facts: ended.facts }, Change::Event(event)];
+        changes.extend(kept);
+        if word == OperationStateWord::Succeeded {
+            changes.extend(self.settled_with(id, settles, now)?);
+        }
+        self.journal.write(changes).await?;
         mate_fault::point_async!("settle.committed");
         Ok(word)
+    }
+
+    /// The uncertain operations that went out under the key of one that has succeeded have succeeded with it.
+    fn settled_with(
+        &self,
+        id: OperationId,
+        settles: &[Operation],
+        now: Micros,
+    ) -> Result<Vec<Change>, EngineError> {
+        let mut changes = Vec::new();
+        for operation in settles {
+            let OperationState::Unknown { .. } = operation.state else { continue };
+            let detail = format!("{id}, under the same idempotency key, has succeeded");
+            let evidence = Evidence::of(EvidenceKind::Repeat, detail.clone());
+            let resolve = OperationCommand::Resolve { verdict: Verdict::Succeeded, evidence };
+            let transition = operation.state.decide(operation.class, resolve, now)?;
+            let event = Draft {
+                kind: EventType::OperationSucceeded,
+                task: Some(operation.task),
+                turn: Some(operation.turn),
+                at: now,
+                data: json!({ "operation": operation.id, "detail": detail }),
+            };
+            let facts = OperationFacts::default();
+            changes.extend([
+                Change::MoveOperation { id: operation.id, transition, facts },
+                Change::Event(event),
+            ]);
+        }
+        Ok(changes)
     }
 }
 

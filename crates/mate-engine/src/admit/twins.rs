@@ -1,4 +1,5 @@
-//! Equal calls in flight: a second one waits until the first has an outcome, and is judged then.
+//! Equal calls in flight: a second one waits until the first has an outcome and its answer has reached the runtime,
+//! or cannot any more; it is judged then.
 
 use mate_model::ConnectionId;
 use std::{
@@ -34,9 +35,10 @@ impl TwinGuard {
         self
     }
 
-    /// The outcome is durable.
-    pub(super) fn settled(mut self) {
+    /// The outcome is durable. Equal calls are let in when what this gives is dropped.
+    pub(super) const fn settled(mut self) -> Self {
         self.intended = false;
+        self
     }
 }
 
@@ -52,8 +54,19 @@ impl Drop for TwinGuard {
 }
 
 impl Twins {
+    /// Takes the place for this call when no equal one is in flight any more.
+    pub(super) async fn wait(&self, key: &TwinKey) -> TwinGuard {
+        loop {
+            match self.enter(key) {
+                Ok(guard) => return guard,
+                // The sender is dropped when it is known what became of the call in flight.
+                Err(mut first) => while first.changed().await.is_ok() {},
+            }
+        }
+    }
+
     /// Takes the place for this call, or gives what to wait for when an equal one is in flight.
-    pub(super) fn enter(&self, key: &TwinKey) -> Result<TwinGuard, watch::Receiver<()>> {
+    fn enter(&self, key: &TwinKey) -> Result<TwinGuard, watch::Receiver<()>> {
         let mut all = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(first) = all.get(key) {
             return Err(first.subscribe());
@@ -76,7 +89,7 @@ mod tests {
     fn g04_an_intended_call_without_a_written_outcome_bars_its_equals() {
         let twins = Twins::default();
         drop(twins.enter(&key("a")).expect("nothing was intended yet"));
-        twins.enter(&key("a")).expect("still nothing").intended().settled();
+        drop(twins.enter(&key("a")).expect("still nothing").intended().settled());
         drop(twins.enter(&key("a")).expect("that one was settled").intended());
         let waiting = twins.enter(&key("a")).expect_err("nobody knows what became of it");
         assert!(!waiting.has_changed().expect("and nobody says so"));

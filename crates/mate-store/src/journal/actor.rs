@@ -3,6 +3,7 @@
 use super::{
     Change, JournalError, Written,
     compose::{End, Pen},
+    later::Later,
     takeover,
 };
 use crate::{Database, StoreError, port::MAX_SCRIPT};
@@ -31,13 +32,20 @@ pub(super) struct Actor {
     /// Where the journal ends if the last script, whose answer was lost, was kept.
     doubt: Option<End>,
     requests: mpsc::Receiver<Request>,
+    later: Later,
     /// A request that did not fit into the last batch.
     waiting: Option<Request>,
 }
 
 impl Actor {
-    pub(super) fn new(db: Arc<dyn Database>, pen: Pen, end: End, requests: mpsc::Receiver<Request>) -> Self {
-        Self { db, pen, end, doubt: None, requests, waiting: None }
+    pub(super) fn new(
+        db: Arc<dyn Database>,
+        pen: Pen,
+        end: End,
+        requests: mpsc::Receiver<Request>,
+        later: Later,
+    ) -> Self {
+        Self { db, pen, end, doubt: None, requests, later, waiting: None }
     }
 
     /// Until the last writer is gone.
@@ -53,7 +61,13 @@ impl Actor {
             None => self.requests.recv().await?,
         };
         let mut size = 1 + first.changes.len();
-        let mut batch = vec![first];
+        let mut batch = Vec::new();
+        let with = self.later.take(MAX_SCRIPT.saturating_sub(size));
+        if !with.is_empty() {
+            size += with.len();
+            batch.push(Request { changes: with, reply: oneshot::channel().0 });
+        }
+        batch.push(first);
         while batch.len() < BATCH
             && let Ok(request) = self.requests.try_recv()
         {

@@ -70,16 +70,21 @@ pub enum Change {
         /// The id, as the runtime gave it.
         id: Option<String>,
     },
-    /// A result that has not reached the runtime yet, sealed.
-    KeepResult {
-        /// Whose result.
+    /// Whoever resolved the operation allows one identical call.
+    PermitRepeat {
+        /// Which operation may be repeated.
         operation: OperationId,
-        /// The sealed bytes.
-        sealed: Vec<u8>,
     },
-    /// The result has reached the runtime, or nobody will ask for it.
+    /// A success that the runtime has not heard of yet.
+    KeepResult {
+        /// Whose.
+        operation: OperationId,
+        /// The result, sealed; none when it is too large to be kept.
+        sealed: Option<Vec<u8>>,
+    },
+    /// The runtime has heard of the success.
     DropResult {
-        /// Whose result.
+        /// Of which one.
         operation: OperationId,
     },
 }
@@ -131,6 +136,7 @@ impl Written {
                 | Change::SetEvidence { .. }
                 | Change::Event(_)
                 | Change::RuntimeSession { .. }
+                | Change::PermitRepeat { .. }
                 | Change::KeepResult { .. }
                 | Change::DropResult { .. } => {}
             }

@@ -1,6 +1,6 @@
 //! Makes the statements of a write, and numbers and chains its events.
 
-use super::{Change, JournalError, operation_row, turn_row};
+use super::{Change, JournalError, kept_row, operation_row, turn_row};
 use crate::{
     Statement, StoreError, Value,
     chain::{Hash, Link, link},
@@ -14,10 +14,6 @@ const APPEND: &str = "INSERT INTO journal_events (session, seq, prev, epoch, tas
     VALUES ($1, $2, (SELECT MAX(e.seq) FROM journal_events e WHERE e.session = $1 AND e.task = $4), $3, $4, $5, $6,
         $7, $8, $9)";
 const RUNTIME: &str = "UPDATE journal_heads SET runtime_session = $2 WHERE session = $1";
-const KEEP: &str = "INSERT INTO kept_results (session, number, sealed) VALUES ($1, $2, $3)
-    ON CONFLICT (session, number) DO UPDATE SET sealed = excluded.sealed";
-const DROP: &str = "DELETE FROM kept_results WHERE session = $1 AND number = $2";
-
 /// Who writes.
 #[derive(Clone, Debug)]
 pub(super) struct Pen {
@@ -50,6 +46,11 @@ impl Pen {
     ) -> Result<(), JournalError> {
         for change in changes {
             script.push(self.statement(change, end)?);
+            if let Change::MoveOperation { id, transition, .. } = change
+                && kept_row::is_news(transition)
+            {
+                script.push(kept_row::note(&self.key, operation_row::number(self.session, *id)?));
+            }
         }
         Ok(())
     }
@@ -72,13 +73,15 @@ impl Pen {
             Change::SetEvidence { turn, evidence } => turn_row::evidence(key, *turn, evidence),
             Change::Event(draft) => self.event(draft, end),
             Change::RuntimeSession { id } => Ok(Statement::one(RUNTIME, params![key.clone(), id.as_deref()])),
+            Change::PermitRepeat { operation } => {
+                Ok(operation_row::permit_repeat(key, operation_row::number(session, *operation)?))
+            }
             Change::KeepResult { operation, sealed } => {
                 let number = operation_row::number(session, *operation)?;
-                Ok(Statement::one(KEEP, params![key.clone(), number, sealed.clone()]))
+                Ok(kept_row::keep(key, number, sealed.as_deref()))
             }
             Change::DropResult { operation } => {
-                let number = operation_row::number(session, *operation)?;
-                Ok(Statement::any(DROP, params![key.clone(), number]))
+                Ok(kept_row::drop(key, operation_row::number(session, *operation)?))
             }
         }
     }

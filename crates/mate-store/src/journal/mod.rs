@@ -6,8 +6,11 @@
 mod actor;
 mod change;
 mod compose;
+mod equals;
 mod error;
 mod events;
+mod kept_row;
+mod later;
 mod operation_row;
 mod operations;
 mod reader;
@@ -16,6 +19,7 @@ mod turn_row;
 mod writer;
 
 pub use change::{Change, OperationFacts, Written};
+pub use equals::Equals;
 pub use error::JournalError;
 pub use operations::call_key;
 pub use reader::{JournalHead, JournalReader};

@@ -15,9 +15,9 @@ use mate_model::{
 const ADD: &str = "INSERT INTO operations (session, number, task, turn, connection, connection_name, tool, class,
         grant_id, decision, runtime_call, trace, digest, call_key, shape, from_state, state, deny_reason, detail,
         expires_at, evidence, requested_at, admitted_at, sent_at, answered_at, recorded_at, duration_us,
-        result_size, result_type)
+        result_size, result_type, repeats, repeat_permitted)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'requested', $16, $17, $18, $19,
-        NULL, $20, $21, $22, $23, $24, $25, $26, $27)";
+        NULL, $20, $21, $22, $23, $24, $25, $26, $27, $28, 0)";
 
 const MOVE: &str = "UPDATE operations SET from_state = state, state = $3, deny_reason = $4,
         detail = COALESCE($5, detail), expires_at = COALESCE($6, expires_at), evidence = $7,
@@ -25,6 +25,8 @@ const MOVE: &str = "UPDATE operations SET from_state = state, state = $3, deny_r
         answered_at = COALESCE($11, answered_at), duration_us = COALESCE($12, duration_us),
         result_size = COALESCE($13, result_size), result_type = COALESCE($14, result_type)
     WHERE session = $1 AND number = $2 AND state = $15";
+
+const PERMIT: &str = "UPDATE operations SET repeat_permitted = 1 WHERE session = $1 AND number = $2";
 
 /// What a state's data is in columns.
 struct Columns<'a> {
@@ -119,6 +121,7 @@ pub(super) fn add(
         operation.duration_us,
         operation.result_size,
         operation.result_type.as_deref(),
+        operation.repeats.map(|id| id.to_string()),
     ];
     Ok(Statement::one(ADD, values))
 }
@@ -152,6 +155,11 @@ pub(super) fn apply(
     Ok(Statement::one(MOVE, values))
 }
 
+/// Notes that one identical call is allowed.
+pub(super) fn permit_repeat(session: &Value, number: i64) -> Statement {
+    Statement::one(PERMIT, params![session.clone(), number])
+}
+
 /// Reads an operation.
 pub(super) fn decode(row: &Row) -> Result<Operation, StoreError> {
     let number: u64 = row.number("number")?;
@@ -178,6 +186,8 @@ pub(super) fn decode(row: &Row) -> Result<Operation, StoreError> {
         duration_us: row.opt_int("duration_us")?,
         result_size: row.opt_int("result_size")?,
         result_type: row.opt_text("result_type")?.map(str::to_owned),
+        repeats: row.opt_parse("repeats")?,
+        repeat_permitted: row.flag("repeat_permitted")?,
     })
 }
 

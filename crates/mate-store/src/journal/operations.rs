@@ -1,4 +1,4 @@
-//! Reading operations, and what the replay guard asks.
+//! Reading operations.
 
 use super::{
     JournalReader,
@@ -16,14 +16,15 @@ macro_rules! select {
         concat!(
             "SELECT number, session, task, turn, connection, connection_name, tool, class, grant_id, decision, \
              runtime_call, trace, digest, shape, state, deny_reason, detail, expires_at, evidence, requested_at, \
-             admitted_at, sent_at, answered_at, recorded_at, duration_us, result_size, result_type \
+             admitted_at, sent_at, answered_at, recorded_at, duration_us, result_size, result_type, repeats, \
+             repeat_permitted \
              FROM operations ",
             $rest
         )
     };
 }
 
-const ONE: &str = select!("WHERE session = $1 AND number = $2");
+pub(super) const ONE: &str = select!("WHERE session = $1 AND number = $2");
 const ALL: &str = select!("WHERE session = $1 AND number > $2 ORDER BY number LIMIT $3");
 const IN_STATE: &str = select!("WHERE session = $1 AND number > $2 AND state = $3 ORDER BY number LIMIT $4");
 const OF_TASK: &str = select!("WHERE session = $1 AND task = $2 AND number > $3 ORDER BY number LIMIT $4");
@@ -34,16 +35,13 @@ const OPEN: &str = select!(
 );
 const UNKNOWN: &str =
     select!("WHERE session = $1 AND number > $2 AND state = 'unknown' ORDER BY number LIMIT $3");
-const UNCERTAIN: &str = select!(
-    "WHERE session = $1 AND call_key = $2 AND state IN ('unknown', 'abandoned') ORDER BY number DESC LIMIT 1"
-);
+pub(super) const REPEAT: &str =
+    select!("WHERE session = $1 AND repeats = $2 AND state <> 'not_sent' ORDER BY number DESC LIMIT 1");
 const COUNT_UNKNOWN: &str =
     "SELECT count(*) AS unknown FROM operations WHERE session = $1 AND state = 'unknown'
     AND turn = $2";
 const COUNT_OPEN: &str = "SELECT count(*) AS open FROM operations
     WHERE session = $1 AND state IN ('awaiting_approval', 'in_flight')";
-const KEPT: &str = "SELECT number, sealed FROM kept_results WHERE session = $1 AND number = $2";
-
 /// A short digest of which call it is: connection, tool and arguments.
 #[must_use]
 pub fn call_key(
@@ -125,30 +123,6 @@ impl JournalReader {
         let rows = self.db.fetch(COUNT_UNKNOWN, params![self.key.clone(), turn]).await?;
         rows.first().map_or(Ok(0), |row| row.number("unknown"))
     }
-
-    /// The latest operation with the same connection, tool and argument digest that may have happened, however many
-    /// others there were since; none when every one of them has an outcome. Does not grow with history.
-    ///
-    /// # Errors
-    /// The store's, and [`StoreError::Corrupt`]: a call that cannot be compared must not be sent.
-    pub async fn uncertain_call(
-        &self,
-        connection: ConnectionId,
-        tool: &str,
-        digest: &str,
-    ) -> Result<Option<Operation>, StoreError> {
-        let call = call_key(Some(connection), "", tool, digest);
-        read::first(&self.db.fetch(UNCERTAIN, params![self.key.clone(), call.to_vec()]).await?, decode)
-    }
-
-    /// The kept result of an operation, sealed.
-    ///
-    /// # Errors
-    /// The store's, and [`StoreError::Misuse`] for an operation of another session.
-    pub async fn kept_result(&self, id: OperationId) -> Result<Option<Vec<u8>>, StoreError> {
-        let values = params![self.key.clone(), number(self.session, id)?];
-        read::first(&self.db.fetch(KEPT, values).await?, |row| row.blob("sealed").map(<[u8]>::to_vec))
-    }
 }
 
 #[cfg(test)]
@@ -164,7 +138,6 @@ mod tests {
             SqliteDatabase::open(&folder.path().join("journal.db"), SqliteOptions::JOURNAL).await.unwrap();
         db.migrate(&JOURNAL_SCHEMA).await.unwrap();
         for (sql, index) in [
-            (UNCERTAIN, "INDEX operations_uncertain (session=? AND call_key=?)"),
             (OPEN, "INDEX operations_open (session=? AND number>?)"),
             (COUNT_OPEN, "INDEX operations_open (session=?)"),
             (UNKNOWN, "INDEX operations_unknown (session=? AND number>?)"),

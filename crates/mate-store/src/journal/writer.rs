@@ -4,6 +4,7 @@ use super::{
     Change, JournalError, JournalReader, OperationFacts, Takeover, Written,
     actor::{Actor, Request},
     compose::Pen,
+    later::Later,
     takeover,
 };
 use crate::Database;
@@ -26,6 +27,7 @@ pub struct JournalWriter {
     session: SessionId,
     epoch: Epoch,
     queue: mpsc::Sender<Request>,
+    later: Later,
 }
 
 impl JournalWriter {
@@ -42,8 +44,9 @@ impl JournalWriter {
         let (found, end) = takeover::take(db.as_ref(), session, epoch, now).await?;
         let (queue, requests) = mpsc::channel(QUEUE);
         let pen = Pen { session, key: session.into(), epoch };
-        tokio::spawn(Actor::new(Arc::clone(&db), pen, end, requests).run());
-        Ok((Self { db, session, epoch, queue }, found))
+        let later = Later::default();
+        tokio::spawn(Actor::new(Arc::clone(&db), pen, end, requests, later.clone()).run());
+        Ok((Self { db, session, epoch, queue, later }, found))
     }
 
     /// Writes the changes, all or none; durable when this returns. Waits while the queue is full.
@@ -61,6 +64,14 @@ impl JournalWriter {
         let (reply, answer) = oneshot::channel();
         self.queue.send(Request { changes, reply }).await.map_err(|_| JournalError::Closed)?;
         answer.await.map_err(|_| JournalError::Closed)?
+    }
+
+    /// Leaves a change to go along with the next write of anybody; costs no commit of its own. It is lost when that
+    /// write fails, when no other comes, or when too many wait: only what may be lost is left here.
+    pub fn later(&self, change: Change) {
+        if !self.later.put(change) {
+            tracing::warn!("a change that nobody waits for was let go: too many wait");
+        }
     }
 
     /// Moves many operations, each with its event, in as few writes as they need; for recovery.

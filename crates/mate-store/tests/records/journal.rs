@@ -11,6 +11,7 @@ use mate_model::{
 };
 use mate_store::{
     Change, JournalError, JournalWriter, StoreError,
+    journal::Equals,
     journal::{BULK, OperationFacts},
 };
 use uuid::Uuid;
@@ -143,7 +144,7 @@ async fn g04_an_uncertain_call_is_found_however_many_equal_ones_came_after_it(wo
     for number in 1..=2 {
         journal.writer.write(admit(&journal, number)).await.unwrap();
     }
-    assert_eq!(reader.uncertain_call(connection, "issue_create", &digest).await.unwrap(), None);
+    assert_eq!(reader.equals(connection, "issue_create", &digest, None).await.unwrap(), Equals::default());
     let lost = OperationCommand::Settle(Outcome::Lost { detail: "gone".to_owned() });
     let transition = OperationState::InFlight.decide(EffectClass::Effect, lost, at(30)).unwrap();
     let id = OperationId { session: journal.session, number: 1 };
@@ -152,19 +153,19 @@ async fn g04_an_uncertain_call_is_found_however_many_equal_ones_came_after_it(wo
     for number in 3..=150 {
         journal.writer.write(admit(&journal, number)).await.unwrap();
     }
-    let found = reader.uncertain_call(connection, "issue_create", &digest).await.unwrap().unwrap();
+    let found = reader.equals(connection, "issue_create", &digest, None).await.unwrap().uncertain.unwrap();
     assert_eq!(found.id, id);
-    assert_eq!(reader.uncertain_call(connection, "issue_close", &digest).await.unwrap(), None);
+    assert_eq!(reader.equals(connection, "issue_close", &digest, None).await.unwrap(), Equals::default());
 }
 
 async fn a_result_is_kept_until_it_is_dropped(world: World) {
     let journal = world.journal().await;
     let operation = OperationId { session: journal.session, number: 1 };
     let mut changes = admit(&journal, 1);
-    changes.push(Change::KeepResult { operation, sealed: vec![1, 2, 0] });
+    changes.push(Change::KeepResult { operation, sealed: Some(vec![1, 2, 0]) });
     journal.writer.write(changes).await.unwrap();
     let reader = journal.writer.reader();
-    assert_eq!(reader.kept_result(operation).await.unwrap(), Some(vec![1, 2, 0]));
+    assert_eq!(reader.kept_result(operation).await.unwrap(), Some(Some(vec![1, 2, 0])));
     for _ in 0..2 {
         journal.writer.write(vec![Change::DropResult { operation }]).await.unwrap();
         assert_eq!(reader.kept_result(operation).await.unwrap(), None);

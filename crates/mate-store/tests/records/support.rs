@@ -320,6 +320,8 @@ impl Journal {
             duration_us: None,
             result_size: None,
             result_type: None,
+            repeats: None,
+            repeat_permitted: false,
         };
         (operation, transition)
     }

@@ -1,13 +1,13 @@
 //! A gate that admits and writes down what it is told; a clock and ids that only count.
 
 use async_trait::async_trait;
-use mate_bridge::{Admission, Call, Gate, Outcome, Settled, Ticket};
+use mate_bridge::{Admission, Call, Gate, Outcome, Receipt, Settled, Ticket};
 use mate_model::{Clock, Entropy, Micros};
 use serde_json::value::RawValue;
 use std::{
     collections::HashSet,
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -44,12 +44,32 @@ pub(crate) struct Notes {
     pub(crate) unrecordable: Mutex<bool>,
     pub(crate) settled: Mutex<Vec<(String, Settled)>>,
     pub(crate) refused: Mutex<Vec<String>>,
-    pub(crate) delivered: Mutex<Vec<String>>,
+    pub(crate) delivered: Arc<Mutex<Vec<String>>>,
+    /// Answers that cannot reach their caller any more.
+    pub(crate) undelivered: Arc<AtomicU64>,
     pub(crate) late: Mutex<Vec<(String, Outcome)>>,
     pub(crate) reports: Mutex<Vec<String>>,
     pub(crate) diagnostics: Mutex<Vec<String>>,
     pub(crate) call_ids: Mutex<Vec<Option<String>>>,
     pub(crate) listed: AtomicU64,
+}
+
+/// Counts when it is dropped unheard.
+struct Undelivered {
+    count: Arc<AtomicU64>,
+    heard: bool,
+}
+
+impl Undelivered {
+    fn heard(mut self) {
+        self.heard = true;
+    }
+}
+
+impl Drop for Undelivered {
+    fn drop(&mut self) {
+        self.count.fetch_add(u64::from(!self.heard), Ordering::Relaxed);
+    }
 }
 
 #[async_trait]
@@ -74,16 +94,18 @@ impl Gate for Notes {
     async fn refused(&self, call: &Call, why: &str) {
         self.refused.lock().unwrap().push(format!("{}: {why}", call.tool));
     }
-    async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<(), String> {
+    async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<Receipt, String> {
         assert!(ticket.payload.downcast::<u64>().is_ok(), "the gate gets its own payload back");
         if *self.unrecordable.lock().unwrap() {
             return Err("the disk is full".into());
         }
-        self.settled.lock().unwrap().push((ticket.operation, settled));
-        Ok(())
-    }
-    async fn delivered(&self, operation: &str) {
-        self.delivered.lock().unwrap().push(operation.into());
+        self.settled.lock().unwrap().push((ticket.operation.clone(), settled));
+        let delivered = Arc::clone(&self.delivered);
+        let undelivered = Undelivered { count: Arc::clone(&self.undelivered), heard: false };
+        Ok(Receipt::new(move || {
+            undelivered.heard();
+            delivered.lock().unwrap().push(ticket.operation);
+        }))
     }
     async fn late(&self, operation: &str, outcome: Outcome) {
         self.late.lock().unwrap().push((operation.into(), outcome));

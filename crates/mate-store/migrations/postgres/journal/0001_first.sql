@@ -75,6 +75,7 @@ INSERT INTO operation_moves (from_state, to_state) VALUES
     ('unknown', 'abandoned');
 
 -- call_key is a digest over connection, tool and arguments: the replay guard looks an identical call up by it.
+-- repeats names the operation that this one was allowed to repeat.
 CREATE TABLE operations (
     session TEXT COLLATE "C" NOT NULL,
     number BIGINT NOT NULL CHECK (number > 0),
@@ -105,6 +106,8 @@ CREATE TABLE operations (
     duration_us BIGINT CHECK (duration_us >= 0),
     result_size BIGINT CHECK (result_size >= 0),
     result_type TEXT COLLATE "C",
+    repeats TEXT COLLATE "C",
+    repeat_permitted BIGINT NOT NULL DEFAULT 0 CHECK (repeat_permitted IN (0, 1)),
     PRIMARY KEY (session, number),
     FOREIGN KEY (session, turn) REFERENCES turns (session, id),
     FOREIGN KEY (from_state, state) REFERENCES operation_moves (from_state, to_state),
@@ -121,13 +124,18 @@ CREATE INDEX operations_of_task ON operations (session, task, number);
 CREATE INDEX operations_open ON operations (session, number) WHERE state IN ('awaiting_approval', 'in_flight');
 CREATE INDEX operations_unknown ON operations (session, number) WHERE state = 'unknown';
 CREATE INDEX operations_uncertain ON operations (session, call_key, number) WHERE state IN ('unknown', 'abandoned');
+CREATE INDEX operations_runtime_call ON operations (session, call_key, runtime_call, number) WHERE runtime_call IS NOT NULL;
+-- One repeat for each leave; one that was proved never to have been sent gives it back.
+CREATE UNIQUE INDEX operations_repeats ON operations (session, repeats) WHERE repeats IS NOT NULL AND state <> 'not_sent';
 
--- A result that has not reached the runtime yet, sealed; only the replay guard reads it.
+-- Successes that the runtime has not heard of, each with its result, sealed: only the replay guard reads it. Without
+-- one, the result was too large to be kept, or nobody saw it.
 CREATE TABLE kept_results (
     session TEXT COLLATE "C" NOT NULL,
+    call_key BYTEA NOT NULL CHECK (length(call_key) = 16),
     number BIGINT NOT NULL,
-    sealed BYTEA NOT NULL,
-    PRIMARY KEY (session, number),
+    sealed BYTEA,
+    PRIMARY KEY (session, call_key, number),
     FOREIGN KEY (session, number) REFERENCES operations (session, number)
 );
 

@@ -1,0 +1,156 @@
+//! The replay guard: what becomes of a call when equal ones were made before.
+
+use super::{
+    Admission, Receipt,
+    request::Request,
+    twins::{TwinGuard, TwinKey},
+};
+use crate::EngineError;
+use mate_model::{
+    OperationId,
+    operation::OperationStateWord,
+    records::Operation,
+    replay::{self, Replay, Uncertain, Unheard},
+    words::{DenyReason, EffectClass},
+};
+use std::time::Duration;
+
+/// How long an equal call waits for the one in flight.
+const TWIN_WAIT: Duration = Duration::from_secs(120);
+
+/// How many repeats of repeats are followed to the first of them.
+const DEPTH: usize = 16;
+
+/// What the guard says.
+#[derive(Debug)]
+pub(super) enum Passage {
+    /// The call may be made.
+    Free(Way),
+    /// It is not made.
+    Refused(DenyReason, String),
+    /// It is not made: the runtime learns what became of the earlier one.
+    Told { why: String, receipt: Receipt },
+    /// It is not made: the runtime is given the earlier one's result.
+    Stored { operation: OperationId, result: String, receipt: Receipt },
+}
+
+/// How a call that may be made goes out.
+#[derive(Debug, Default)]
+pub(super) struct Way {
+    /// The place among equal calls, for the classes that are guarded.
+    pub(super) twin: Option<TwinGuard>,
+    /// The uncertain operation that it repeats, by leave.
+    pub(super) repeats: Option<OperationId>,
+    /// The idempotency key under which it goes out, where that is an earlier operation's.
+    pub(super) key: Option<OperationId>,
+    /// The uncertain operations that its success settles: they went out under the same key.
+    pub(super) settles: Vec<Operation>,
+}
+
+impl Admission {
+    /// The rule that a call which may have happened is not made again, and a result that was not heard is not lost.
+    pub(super) async fn guard_replay(
+        &self,
+        request: &Request<'_>,
+        class: EffectClass,
+        key: &TwinKey,
+    ) -> Result<Passage, EngineError> {
+        if class == EffectClass::Read {
+            return Ok(Passage::Free(Way::default()));
+        }
+        let twin = tokio::select! {
+            biased;
+            twin = tokio::time::timeout(TWIN_WAIT, self.twins.wait(key)) => twin,
+            () = request.until_gone() => {
+                let why = "the caller did not wait for an identical call in flight".to_owned();
+                return Ok(Passage::Refused(DenyReason::CallerGone, why));
+            }
+        };
+        let Ok(twin) = twin else {
+            let why = "an identical call is still in flight".to_owned();
+            return Ok(Passage::Refused(DenyReason::MayHaveHappened, why));
+        };
+        let found = self.find_equals(request, key).await?;
+        Ok(match replay::judge(class, &found.equals) {
+            Replay::New => Passage::Free(Way { twin: Some(twin), ..Way::default() }),
+            Replay::Repeat { of, same_key } => {
+                let settles = if same_key { self.same_key(found.uncertain).await? } else { Vec::new() };
+                let key = settles.last().map(|first| first.id);
+                Passage::Free(Way { twin: Some(twin), repeats: Some(of), key, settles })
+            }
+            Replay::StoredResult(operation) => Passage::Stored {
+                operation,
+                result: found.result.unwrap_or_default(),
+                receipt: Receipt::of(&self.heard, operation, Some(twin)),
+            },
+            Replay::HasSucceeded(operation) => Passage::Told {
+                why: self.has_succeeded(operation).await?,
+                receipt: Receipt::of(&self.heard, operation, Some(twin)),
+            },
+            Replay::SameCall(operation, state) => {
+                let why = same_call(operation, state, found.same.as_ref());
+                Passage::Told { why, receipt: Receipt::plain() }
+            }
+            Replay::MayHaveHappened { operation, repeated } => {
+                let again = if repeated { "; the one repeat that was allowed has been made" } else { "" };
+                let why = format!(
+                    "an identical call ({operation}) may already have happened, and it is not repeated{again}"
+                );
+                Passage::Refused(DenyReason::MayHaveHappened, why)
+            }
+        })
+    }
+
+    async fn find_equals(&self, request: &Request<'_>, key: &TwinKey) -> Result<Found, EngineError> {
+        let call = request.runtime_call.map(|id| self.clean(id));
+        let TwinKey { connection, tool, digest } = key;
+        let equals = self.reader.equals(*connection, tool, digest, call.as_deref()).await?;
+        let mut found = Found { same: equals.same, uncertain: equals.uncertain, ..Found::default() };
+        if let Some(operation) = equals.unheard.into_iter().find(|operation| !self.heard.has(*operation)) {
+            found.result = self.kept(operation).await?;
+            found.equals.unheard = Some(Unheard { operation, kept: found.result.is_some() });
+        }
+        if let Some(operation) = &found.uncertain {
+            found.equals.uncertain = Some(Uncertain {
+                operation: operation.id,
+                permitted: operation.repeat_permitted,
+                is_repeat: operation.repeats.is_some(),
+                repeated: self.reader.repeat_of(operation.id).await?.is_some(),
+            });
+        }
+        found.equals.same = found.same.as_ref().map(|same| (same.id, same.state.word()));
+        Ok(found)
+    }
+
+    /// The uncertain operations under one key, from the one to be repeated back to the first.
+    async fn same_key(&self, newest: Option<Operation>) -> Result<Vec<Operation>, EngineError> {
+        let mut chain: Vec<Operation> = newest.into_iter().collect();
+        while chain.len() < DEPTH
+            && let Some(earlier) = chain.last().and_then(|operation| operation.repeats)
+            && let Some(operation) = self.reader.operation(earlier).await?
+        {
+            chain.push(operation);
+        }
+        Ok(chain)
+    }
+
+    async fn has_succeeded(&self, operation: OperationId) -> Result<String, EngineError> {
+        let row = self.reader.operation(operation).await?;
+        let how = row.as_ref().map_or("", |row| super::detail(&row.state)).to_owned();
+        Ok(format!("an identical call ({operation}) has succeeded ({how}), and its result is not at hand"))
+    }
+}
+
+/// What is on record.
+#[derive(Default)]
+struct Found {
+    equals: replay::Equals,
+    uncertain: Option<Operation>,
+    same: Option<Operation>,
+    result: Option<String>,
+}
+
+fn same_call(operation: OperationId, state: OperationStateWord, row: Option<&Operation>) -> String {
+    let how = row.map_or("", |row| super::detail(&row.state));
+    format!("this call was made before under the same id ({operation}): it has {state} ({how})")
+}
