@@ -27,6 +27,8 @@ mod real;
 #[cfg(test)]
 mod relay;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod repository;
 #[cfg(test)]
 mod secrets;
