@@ -61,14 +61,12 @@ impl fmt::Debug for Receipt {
 
 impl Receipt {
     /// For an answer whose arrival changes nothing.
-    #[must_use]
     pub const fn none() -> Self {
         Self(None)
     }
 
     /// `handed_over` is called when the answer has reached the socket or pipe of a caller that is still there, and
     /// dropped without a call when it cannot any more. It must not block.
-    #[must_use]
     pub fn new(handed_over: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self(Some(Box::new(handed_over)))
     }
