@@ -111,7 +111,7 @@ impl JournalReader {
     /// # Errors
     /// The store's.
     pub async fn open_count(&self) -> Result<u64, StoreError> {
-        let rows = self.db.fetch(COUNT_OPEN, params![self.key.clone()]).await?;
+        let rows = self.db.glance(COUNT_OPEN, params![self.key.clone()]).await?;
         rows.first().map_or(Ok(0), |row| row.number("open"))
     }
 

@@ -77,7 +77,7 @@ impl Ledger {
     /// # Errors
     /// The store's, and [`StoreError::Corrupt`].
     pub async fn admission(&self, task: TaskId) -> Result<Option<AdmissionRow>, StoreError> {
-        decode::first(&self.db.fetch(ADMISSION, params![task]).await?, decode_admission)
+        decode::first(&self.db.glance(ADMISSION, params![task]).await?, decode_admission)
     }
 
     /// What a task's authority rests on.

@@ -50,7 +50,7 @@ impl Ledger {
     }
 
     async fn meta(&self, name: &str) -> Result<i64, StoreError> {
-        let rows = self.db.fetch(VALUE, params![name]).await?;
+        let rows = self.db.glance(VALUE, params![name]).await?;
         let missing =
             || crate::row::corrupt(VALUE, name.to_owned(), "value", "the row is missing".to_owned());
         rows.first().ok_or_else(missing)?.int("value")

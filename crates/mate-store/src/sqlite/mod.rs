@@ -2,6 +2,7 @@
 
 mod failure;
 mod file;
+mod glance;
 mod migrate;
 mod reader;
 mod settings;
@@ -17,6 +18,7 @@ use crate::{
     value::check_params,
 };
 use async_trait::async_trait;
+use glance::Glance;
 use reader::Readers;
 use std::{path::Path, time::Duration};
 use tokio::sync::{mpsc, oneshot};
@@ -38,6 +40,7 @@ pub fn library() -> Result<&'static str, StoreError> {
 pub struct SqliteDatabase {
     writer: Option<Writer>,
     readers: Readers,
+    glance: Glance,
     bells: Bells,
 }
 
@@ -53,7 +56,8 @@ impl SqliteDatabase {
             file::prepare(&path)?;
             let writer = Writer::start(settings::open_writer(&path, options)?)?;
             let readers = Readers::start(&path, options)?;
-            Ok(Self { writer: Some(writer), readers, bells: Bells::default() })
+            let glance = Glance::open(&path, options)?;
+            Ok(Self { writer: Some(writer), readers, glance, bells: Bells::default() })
         })
         .await
     }
@@ -67,7 +71,8 @@ impl SqliteDatabase {
         blocking(move || {
             settings::check_library()?;
             file::check_file_system(&path)?;
-            Ok(Self { writer: None, readers: Readers::start(&path, options)?, bells: Bells::default() })
+            let (readers, glance) = (Readers::start(&path, options)?, Glance::open(&path, options)?);
+            Ok(Self { writer: None, readers, glance, bells: Bells::default() })
         })
         .await
     }
@@ -78,6 +83,7 @@ impl SqliteDatabase {
             writer.close().await;
         }
         self.readers.close().await;
+        drop(self.glance);
     }
 
     fn writer(&self) -> Result<&Writer, StoreError> {
@@ -98,6 +104,14 @@ impl Database for SqliteDatabase {
     async fn fetch(&self, sql: &'static str, params: Vec<Value>) -> Result<Vec<Row>, StoreError> {
         check_params(&params)?;
         self.readers.fetch(sql, params).await
+    }
+
+    async fn glance(&self, sql: &'static str, params: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+        check_params(&params)?;
+        match self.glance.at(sql, &params) {
+            Some(answer) => answer,
+            None => self.readers.fetch(sql, params).await,
+        }
     }
 
     async fn script(&self, statements: Vec<Statement>) -> Result<Vec<u64>, StoreError> {
