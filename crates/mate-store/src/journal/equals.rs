@@ -45,7 +45,7 @@ impl JournalReader {
     ) -> Result<Equals, StoreError> {
         let call = call_key(Some(connection), "", tool, digest).to_vec();
         let values = params![self.key.clone(), call.clone(), runtime_call];
-        let rows = self.db.fetch(NUMBERS, values).await?;
+        let rows = self.db.glance(NUMBERS, values).await?;
         let mut equals = Equals::default();
         let Some(row) = rows.first() else { return Ok(equals) };
         if let Some(number) = row.opt_int("uncertain")? {

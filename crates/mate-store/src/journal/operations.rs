@@ -143,7 +143,7 @@ mod tests {
             (UNKNOWN, "INDEX operations_unknown (session=? AND number>?)"),
             (COUNT_UNKNOWN, "INDEX operations_unknown (session=?)"),
             (OF_TASK, "INDEX operations_of_task (session=? AND task=? AND number>?)"),
-            (ONE, "PRIMARY KEY (session=? AND number=?)"),
+            (ONE, "INTEGER PRIMARY KEY (rowid=?)"),
         ] {
             let explain: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {sql}").into_boxed_str());
             let values = (1..=5).filter(|n| sql.contains(&format!("${n}"))).map(|_| Value::Null).collect();

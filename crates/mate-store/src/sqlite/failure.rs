@@ -18,7 +18,7 @@ pub(super) fn translate(error: &rusqlite::Error) -> StoreError {
     match code & 0xff {
         ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED | ffi::SQLITE_PROTOCOL | ffi::SQLITE_INTERRUPT => {
             StoreError::Busy(said)
-        },
+        }
         ffi::SQLITE_FULL => StoreError::Full(said),
         ffi::SQLITE_READONLY | ffi::SQLITE_PERM => StoreError::ReadOnly(said),
         ffi::SQLITE_CANTOPEN | ffi::SQLITE_IOERR | ffi::SQLITE_NOMEM => {

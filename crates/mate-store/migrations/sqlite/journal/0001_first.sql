@@ -74,11 +74,12 @@ INSERT INTO operation_moves (from_state, to_state) VALUES
     ('unknown', 'failed'),
     ('unknown', 'abandoned');
 
+-- A file holds one session, so that the number alone is the key: rows are appended, and no long key is repeated.
 -- call_key is a digest over connection, tool and arguments: the replay guard looks an identical call up by it.
 -- repeats names the operation that this one was allowed to repeat.
 CREATE TABLE operations (
     session TEXT NOT NULL,
-    number INTEGER NOT NULL CHECK (number > 0),
+    number INTEGER NOT NULL PRIMARY KEY CHECK (number > 0),
     task TEXT NOT NULL,
     turn TEXT NOT NULL,
     connection TEXT,
@@ -108,7 +109,6 @@ CREATE TABLE operations (
     result_type TEXT,
     repeats TEXT,
     repeat_permitted INTEGER NOT NULL DEFAULT 0 CHECK (repeat_permitted IN (0, 1)),
-    PRIMARY KEY (session, number),
     FOREIGN KEY (session, turn) REFERENCES turns (session, id),
     FOREIGN KEY (from_state, state) REFERENCES operation_moves (from_state, to_state),
     CHECK (state <> 'requested'),
@@ -118,7 +118,7 @@ CREATE TABLE operations (
     CHECK ((state IN ('succeeded', 'failed', 'not_sent', 'abandoned')) = (evidence IS NOT NULL)),
     CHECK ((state IN ('in_flight', 'succeeded', 'failed', 'not_sent', 'unknown', 'abandoned')) = (admitted_at IS NOT NULL)),
     CHECK ((state IN ('awaiting_approval', 'in_flight')) = (recorded_at IS NULL))
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX operations_of_task ON operations (session, task, number);
 CREATE INDEX operations_open ON operations (session, number) WHERE state IN ('awaiting_approval', 'in_flight');
@@ -136,12 +136,12 @@ CREATE TABLE kept_results (
     number INTEGER NOT NULL,
     sealed BLOB,
     PRIMARY KEY (session, call_key, number),
-    FOREIGN KEY (session, number) REFERENCES operations (session, number)
+    FOREIGN KEY (number) REFERENCES operations (number)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE journal_events (
     session TEXT NOT NULL,
-    seq INTEGER NOT NULL CHECK (seq > 0),
+    seq INTEGER NOT NULL PRIMARY KEY CHECK (seq > 0),
     prev INTEGER CHECK (prev < seq),
     epoch INTEGER NOT NULL CHECK (epoch > 0),
     task TEXT,
@@ -149,9 +149,8 @@ CREATE TABLE journal_events (
     type TEXT NOT NULL,
     at INTEGER NOT NULL,
     data TEXT NOT NULL,
-    hash BLOB NOT NULL CHECK (length(hash) = 32),
-    PRIMARY KEY (session, seq)
-) STRICT, WITHOUT ROWID;
+    hash BLOB NOT NULL CHECK (length(hash) = 32)
+) STRICT;
 
 CREATE INDEX journal_events_of_task ON journal_events (session, task, seq) WHERE task IS NOT NULL;
 
@@ -174,7 +173,7 @@ ANALYZE;
 
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('turns', 'turns', '100000 100000 1'),
-    ('operations', 'operations', '1000000 1000000 1'),
+    ('operations', NULL, '1000000'),
     ('operations', 'operations_of_task', '1000000 1000000 1000 1'),
     ('operations', 'operations_open', '100 100 1'),
     ('operations', 'operations_unknown', '100 100 1'),
@@ -182,7 +181,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('operations', 'operations_runtime_call', '1000000 1000000 10 1 1'),
     ('operations', 'operations_repeats', '100 100 1'),
     ('kept_results', 'kept_results', '100 100 2 1'),
-    ('journal_events', 'journal_events', '10000000 10000000 1'),
+    ('journal_events', NULL, '10000000'),
     ('journal_events', 'journal_events_of_task', '10000000 10000000 10000 1');
 
 ANALYZE sqlite_schema;
