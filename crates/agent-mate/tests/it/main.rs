@@ -9,6 +9,8 @@ mod authority;
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod crash;
+#[cfg(test)]
 mod death;
 #[cfg(test)]
 mod first_light;

@@ -14,13 +14,14 @@ mod script;
 mod serve;
 mod session;
 mod talk;
+mod told;
 
 use std::{ffi::OsString, process::ExitCode};
 
 /// The hidden subcommand `scripted-runtime [--no-http] [--no-load]`; ends with its input.
 ///
 /// Environment: `HOME` holds the sessions; each prompt is appended as one line of JSON to the file
-/// `SCRIPTED_LOG`.
+/// `SCRIPTED_LOG`, and each tool result that it was told to the file `SCRIPTED_TOLD`.
 pub async fn scripted_runtime_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut options = serve::Options { http: true, load: true };
     for arg in args {

@@ -5,6 +5,7 @@ use super::{
     script::{Call, Step},
     session::Session,
     talk::Client,
+    told,
 };
 use serde_json::{Value, json};
 use std::{
@@ -158,6 +159,7 @@ impl Turn {
             Ok(result) => ("completed", text_of(result)),
             Err(why) => ("failed", why.clone()),
         };
+        told::note(call, status == "completed", &text);
         self.tool_status(&id, status).await;
         self.session.say("agent_message_chunk", &format!("{}: {text}\n", call.tool)).await;
     }

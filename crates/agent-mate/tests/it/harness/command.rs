@@ -42,6 +42,9 @@ pub(crate) fn at_home(home: &Path, user: &Path) -> Command {
     let mut command = Command::new(program());
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("HOME", user).env("LANG", "C.UTF-8").arg("--home").arg(home);
+    if mate_fault::COMPILED_IN {
+        command.env(mate_fault::VARIABLE, user.with_file_name("faults"));
+    }
     command.current_dir(user);
     command
 }

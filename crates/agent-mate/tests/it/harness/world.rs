@@ -45,23 +45,29 @@ impl World {
 
     /// The same, with a name of the home's folder to choose.
     pub(crate) fn at(store: Store, home: &str) -> Self {
+        let mut world = Self::bare(store, home, SETTINGS);
+        let made = world.ok(&["init"]);
+        made["project"]["id"].as_str().expect("a project").clone_into(&mut world.project);
+        world.start_serve();
+        world
+    }
+
+    /// A home with its settings, not initialised yet.
+    pub(crate) fn bare(store: Store, home: &str, settings: &str) -> Self {
         let database = (store == Store::Postgres).then(TestDatabase::fresh);
         // Sockets have short names only.
         let folder = tempfile::Builder::new().prefix("am-").tempdir_in("/tmp").expect("a folder");
         let _watchdog = Watchdog::over(folder.path());
         let home = home.to_owned();
-        let mut world = Self { serve: None, project: String::new(), database, _watchdog, home, folder };
+        let world = Self { serve: None, project: String::new(), database, _watchdog, home, folder };
         fs::create_dir(world.user()).expect("made");
         let settings = match world.database_url() {
-            Some(url) => format!("{SETTINGS}[store]\ndatabase = \"{url}\"\n"),
-            None => SETTINGS.to_owned(),
+            Some(url) => format!("{settings}[store]\ndatabase = \"{url}\"\n"),
+            None => settings.to_owned(),
         };
         use std::os::unix::fs::DirBuilderExt as _;
         fs::DirBuilder::new().mode(0o700).create(world.home()).expect("made");
         fs::write(world.home().join("config.toml"), settings).expect("written");
-        let made = world.ok(&["init"]);
-        made["project"]["id"].as_str().expect("a project").clone_into(&mut world.project);
-        world.start_serve();
         world
     }
 
@@ -77,8 +83,9 @@ impl World {
     /// Registers the scripted runtime under a name.
     pub(crate) fn scripted(&self, name: &str, options: &[&str]) {
         let log = format!("SCRIPTED_LOG={}", self.path("prompts.log").display());
+        let told = format!("SCRIPTED_TOLD={}", self.path("told.log").display());
         let mut command =
-            vec!["runtime", "add", name, "--", "/usr/bin/env", &log, program(), "scripted-runtime"];
+            vec!["runtime", "add", name, "--", "/usr/bin/env", &log, &told, program(), "scripted-runtime"];
         command.extend(options);
         self.ok(&command);
     }

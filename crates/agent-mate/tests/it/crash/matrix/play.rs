@@ -1,0 +1,374 @@
+//! One point on one kind of store: a run for each kill that can be carried out there.
+
+use super::{
+    faults::Faults,
+    kill::{Cast, Kill, lives, until_gone},
+    scene::{Plan, Scene, encore},
+};
+use crate::{
+    crash::{
+        checker::assert_holds,
+        history::{Disturbance, Promise},
+        records::Records,
+    },
+    harness::{Output, Process, Store, World, id, program, run, until},
+};
+use mate_engine::surroundings::SystemClock;
+use mate_model::{Clock as _, task::TaskStateWord};
+use rustix::process::Signal;
+use std::{fs, thread};
+
+/// Workers end with their task, so that a whole life is seen; bounds are short.
+const SETTINGS: &str = "[session]\nidle_seconds = 0\nlist_seconds = 3\nsettle_seconds = 5\n\
+                        [stop]\ncancel_seconds = 1\nclose_seconds = 1\nterm_seconds = 1\n";
+
+/// The points that a call passes before any byte of it goes out, or after its answer is here: the upstream's
+/// death cannot make it uncertain there.
+const CERTAIN: [&str; 7] = [
+    "admit.observed",
+    "admit.reserved",
+    "admit.intended",
+    "admit.admitted",
+    "bridge.before_write",
+    "bridge.answer_read",
+    "settle.committed",
+];
+
+/// What came of each kill.
+pub(super) type Cells = Vec<(Kill, String)>;
+
+/// A world in which one point is played again and again.
+pub(super) struct Stage {
+    world: World,
+    records: Records,
+    faults: Faults,
+    plan: Plan,
+    runs: Vec<(String, String)>,
+    /// First processes of containers: nobody else knows them.
+    inner: Vec<Process>,
+}
+
+/// What was begun, and is not acknowledged yet.
+struct Begun {
+    task: Option<String>,
+    session: Option<String>,
+    /// The command that somebody waits for, and its words.
+    asking: Option<(thread::JoinHandle<Output>, Vec<String>)>,
+}
+
+impl Stage {
+    pub(super) fn open(store: Store, plan: Plan) -> Self {
+        let mut world = World::bare(store, "h", SETTINGS);
+        let made = world.ok(&["init"]);
+        made["project"]["id"].as_str().expect("a project").clone_into(&mut world.project);
+        world.start_serve();
+        world.scripted("scripted", &[]);
+        world.upstream("demo", &[]);
+        let grant = |tools: &str, more: [&str; 2]| {
+            let words = ["grant", "add", "--project", "default", "--connection", "demo", "--tools", tools];
+            world.ok(&[words.as_slice(), more.as_slice()].concat());
+        };
+        grant("note,slow,fail", ["--max-calls", "1000"]);
+        grant("echo,big", ["--effect", "read"]);
+        let (records, faults) = (Records::of(&world), Faults::of(&world));
+        Self { world, records, faults, plan, runs: Vec::new(), inner: Vec::new() }
+    }
+
+    /// Plays the point until every kill is carried out or known to be no other than one that was.
+    pub(super) fn every_kill(mut self) -> Cells {
+        let mut cells = Cells::new();
+        let mut left = Kill::ALL.to_vec();
+        while !left.is_empty() {
+            let name = format!("{}-{}", self.plan.point, left[0].word());
+            let begun = self.begin(&name);
+            let held = self.faults.until_held(self.plan.point);
+            let cast = Cast::look(&self.world, begun.session.as_deref(), held);
+            self.inner.extend(cast.inner.clone());
+            left.retain(|kill| {
+                let there = cast.target(*kill).is_some();
+                if !there {
+                    cells.push((*kill, cast.instead(*kill).to_owned()));
+                }
+                there
+            });
+            let kill = left.remove(0);
+            self.strike(kill, &cast, begun.session.as_deref());
+            self.go_on(begun, &name);
+            self.judge(&format!("{} x {}", self.plan.point, kill.word()));
+            cells.push((kill, "holds".to_owned()));
+        }
+        self.close();
+        cells.sort_by_key(|(kill, _)| *kill);
+        cells
+    }
+
+    /// Plays the point with its own process killed; says whether the reach that is meant came at all.
+    pub(super) fn itself_once(&mut self, number: u64) -> bool {
+        self.plan.number = number;
+        let name = format!("{}-{}-{number}", self.plan.point, self.plan.role);
+        let begun = self.begin(&name);
+        let task = begun.task.clone().expect("a task");
+        let held = until("the point, or the end of the task and its worker", || {
+            match self.faults.held(self.plan.point) {
+                Some(held) => Some(Some(held)),
+                None => {
+                    let over = self.records.state_of(&task) == Some(TaskStateWord::Completed)
+                        && self.world.processes("session-worker ").is_empty();
+                    over.then_some(None)
+                }
+            }
+        });
+        let Some(held) = held else {
+            self.faults.clear();
+            return false;
+        };
+        let cast = Cast::look(&self.world, begun.session.as_deref(), held);
+        self.inner.extend(cast.inner.clone());
+        self.strike(Kill::Itself, &cast, begun.session.as_deref());
+        self.go_on(begun, &name);
+        self.judge(&name);
+        true
+    }
+
+    fn begin(&mut self, name: &str) -> Begun {
+        let Plan { point, scene, role, number } = self.plan;
+        let instructions = scene.instructions(name);
+        let add = ["task", "add", "--project", "default", "--key", name, instructions.as_str()];
+        let arm = |stage: &Self| stage.faults.arm(point, role, number);
+        match scene {
+            Scene::Init => unreachable!("a home that is set up has a test of its own"),
+            Scene::Submit => {
+                arm(self);
+                Begun {
+                    task: None,
+                    session: None,
+                    asking: Some(self.ask(&[&add[..], &["--approve"]].concat())),
+                }
+            }
+            Scene::Approve => {
+                let task = self.world.ok(&add);
+                self.records.promises.push(Promise::Task(id(&task)));
+                arm(self);
+                let asking = Some(self.ask(&["task", "approve", &id(&task)]));
+                Begun { task: Some(id(&task)), session: task["session"].as_str().map(str::to_owned), asking }
+            }
+            Scene::Work
+            | Scene::RecoverProof
+            | Scene::Lost
+            | Scene::Recover
+            | Scene::Stop
+            | Scene::GiveUp => {
+                if scene == Scene::Work {
+                    arm(self);
+                }
+                if scene == Scene::RecoverProof {
+                    self.faults.arm("turn.buried", "session-worker", 1);
+                }
+                if scene == Scene::GiveUp {
+                    self.break_settings(true);
+                    arm(self);
+                }
+                let task = self.world.ok(&[&add[..], &["--approve"]].concat());
+                let session = task["session"].as_str().expect("a session").to_owned();
+                let task = id(&task);
+                self.records.promises.extend([Promise::Task(task.clone()), Promise::Approved(task.clone())]);
+                self.lead_up(&task, &session, name);
+                Begun { task: Some(task), session: Some(session), asking: None }
+            }
+        }
+    }
+
+    /// What must happen first, so that the point is reached.
+    fn lead_up(&mut self, task: &str, session: &str, name: &str) {
+        let Plan { point, scene, role, number } = self.plan;
+        let in_the_call = |world: &World| {
+            until("the slow call", || {
+                let key = format!("slow {name}");
+                world.effects().iter().any(|line| line["kind"] == "begin" && line["key"] == key).then_some(())
+            });
+        };
+        match scene {
+            Scene::Init | Scene::Submit | Scene::Approve | Scene::Work | Scene::GiveUp => {}
+            Scene::Stop => {
+                let text = format!("first {name}");
+                until("the note", || {
+                    let seen = self.world.effects();
+                    seen.iter()
+                        .any(|line| line["kind"] == "end" && line["key"] == text.as_str())
+                        .then_some(())
+                });
+                self.faults.arm(point, role, number);
+                self.world.ok(&["task", "stop", task, "--no-wait"]);
+                self.records.promises.push(Promise::StopAsked(task.to_owned()));
+            }
+            Scene::Lost => {
+                in_the_call(&self.world);
+                self.faults.arm(point, role, number);
+                let runtime = Cast::look(&self.world, Some(session), 0).runtime.expect("a runtime");
+                self.disturb("the runtime was killed", false, session, |_| runtime.kill());
+            }
+            Scene::Recover => {
+                in_the_call(&self.world);
+                self.faults.arm(point, role, number);
+                let worker = Cast::look(&self.world, Some(session), 0).worker.expect("a worker");
+                self.disturb("the worker was killed", true, session, |_| worker.kill());
+            }
+            Scene::RecoverProof => {
+                let held = self.faults.until_held("turn.buried");
+                self.faults.arm(point, role, number);
+                let worker = Cast::look(&self.world, Some(session), held).held;
+                self.disturb("the worker was killed", true, session, |_| worker.kill());
+            }
+        }
+    }
+
+    fn ask(&self, words: &[&str]) -> (thread::JoinHandle<Output>, Vec<String>) {
+        let mut all = vec!["--json"];
+        all.extend(words);
+        let command = self.world.command(&all);
+        (thread::spawn(move || run(command, None)), words.iter().map(|word| (*word).to_owned()).collect())
+    }
+
+    fn disturb(&mut self, what: &str, excuses: bool, session: &str, act: impl FnOnce(&mut World)) {
+        let from = now();
+        let settled = self.records.settled(&self.world, session);
+        act(&mut self.world);
+        let one = Disturbance { from, until: now(), excuses, settled, what: what.to_owned() };
+        self.records.disturbances.push(one);
+    }
+
+    fn strike(&mut self, kill: Kill, cast: &Cast, session: Option<&str>) {
+        let serves = self.world.serve.as_ref().map(|serve| serve.pid().as_raw_nonzero().get());
+        let excuses = match kill {
+            Kill::Itself => Some(cast.held.pid) != serves,
+            Kill::Worker | Kill::Everything => true,
+            Kill::Runtime => false,
+            Kill::Upstream => !CERTAIN.contains(&self.plan.point),
+        };
+        let target = cast.target(kill).expect("somebody to kill").clone();
+        let blow = |world: &mut World| match kill {
+            Kill::Everything => {
+                world.kill_serve();
+                world.processes("").iter().for_each(Process::kill);
+            }
+            Kill::Itself if Some(target.pid) == serves => world.kill_serve(),
+            Kill::Itself | Kill::Worker | Kill::Runtime | Kill::Upstream => target.kill(),
+        };
+        match session {
+            Some(session) => self.disturb(kill.word(), excuses, session, blow),
+            None => blow(&mut self.world),
+        }
+        until_gone(&target);
+    }
+
+    /// Lets whoever is held go on, starts what is missing, and waits for the end of it all.
+    fn go_on(&mut self, begun: Begun, name: &str) {
+        self.faults.go(self.plan.point);
+        if self.plan.scene == Scene::GiveUp {
+            self.break_settings(false);
+        }
+        if self.plan.scene == Scene::RecoverProof {
+            self.faults.go("turn.buried");
+        }
+        if self.world.serve.is_none() {
+            self.world.start_serve();
+        }
+        let mut task = begun.task;
+        let mut session = begun.session;
+        if let Some((asking, words)) = begun.asking {
+            let answer = asking.join().expect("it ran");
+            // Nobody knows what became of a request without an answer: it is made again, with the same key.
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let answer = if answer.code == 0 { answer.json() } else { self.world.ok(&words) };
+            session = answer["session"].as_str().map(str::to_owned);
+            self.records.promises.extend([Promise::Task(id(&answer)), Promise::Approved(id(&answer))]);
+            task = Some(id(&answer));
+        }
+        let (task, session) = (task.expect("a task"), session.expect("a session"));
+        self.records.until_classified(&task);
+        self.faults.clear();
+        let wanted = self.plan.scene.instructions(name);
+        let (tasks, _) = self.records.tasks();
+        let same = tasks.iter().filter(|task| task.instructions == wanted).count();
+        assert_eq!(same, 1, "{name}: submitted once, and there {same} times");
+        self.runs.push((session, name.to_owned()));
+    }
+
+    /// Every session can be used again, and nothing lives on when nothing is to do.
+    pub(super) fn close(mut self) {
+        let encores: Vec<String> = self
+            .runs
+            .iter()
+            .map(|(session, name)| {
+                let text = encore(name);
+                let words = ["task", "add", "--project", "default", "--session", session, "--approve", &text];
+                id(&self.world.ok(&words))
+            })
+            .collect();
+        for task in &encores {
+            let state = self.records.until_classified(task);
+            assert_eq!(state, TaskStateWord::Completed, "{}: {}", self.plan.point, self.world.task(task));
+        }
+        self.world.assert_sessions_are_gone();
+        until("the end of every container", || self.inner.iter().all(|one| !lives(one.pid)).then_some(()));
+        self.judge(&format!("{} at the end", self.plan.point));
+        let serve = self.world.serve.take().expect("a coordinator");
+        serve.signal(Signal::TERM);
+        assert!(serve.ended().success(), "the coordinator ends when it is asked to");
+    }
+
+    fn judge(&mut self, when: &str) {
+        let history = self.records.history(&self.world);
+        assert_holds(when, &history);
+    }
+
+    /// Workers read the settings when they start; the coordinator that runs has read them.
+    fn break_settings(&self, broken: bool) {
+        let file = self.world.home().join("config.toml");
+        let text = fs::read_to_string(&file).expect("read");
+        let mended = text.replace("no_such_setting = 1\n", "");
+        let text = if broken {
+            mended.replacen("[session]\n", "[session]\nno_such_setting = 1\n", 1)
+        } else {
+            mended
+        };
+        fs::write(&file, text).expect("written");
+    }
+}
+
+pub(super) fn now() -> i64 {
+    SystemClock::default().now().0
+}
+
+/// A home whose making was killed is made by the next try, and works.
+pub(super) fn setting_up(store: Store, plan: Plan) -> Cells {
+    let mut world = World::bare(store, "h", SETTINGS);
+    let faults = Faults::of(&world);
+    faults.arm(plan.point, plan.role, plan.number);
+    let words = ["--json", "init"];
+    let command = world.command(&words);
+    let asking = thread::spawn(move || run(command, None));
+    let held = faults.until_held(plan.point);
+    Process { pid: held, command: program().to_owned() }.kill();
+    assert_ne!(asking.join().expect("it ran").code, 0);
+    faults.clear();
+    let made = world.ok(&["init"]);
+    made["project"]["id"].as_str().expect("a project").clone_into(&mut world.project);
+    world.start_serve();
+    world.scripted("scripted", &[]);
+    world.upstream("demo", &[]);
+    world.grant("demo", "note");
+    let task = id(&world.ok(&["task", "add", "--project", "default", "--approve", &encore(plan.point)]));
+    let mut records = Records::of(&world);
+    assert_eq!(records.until_classified(&task), TaskStateWord::Completed, "{}", world.task(&task));
+    records.promises.push(Promise::Task(task));
+    assert_holds(plan.point, &records.history(&world));
+    let same = "= itself".to_owned();
+    let nobody = "nobody there".to_owned();
+    let cell = |kill| match kill {
+        Kill::Itself => "holds".to_owned(),
+        Kill::Everything => same.clone(),
+        Kill::Worker | Kill::Runtime | Kill::Upstream => nobody.clone(),
+    };
+    Kill::ALL.into_iter().map(|kill| (kill, cell(kill))).collect()
+}

@@ -1,0 +1,112 @@
+//! What goes on when a point is reached.
+
+use crate::harness::{Store, stub};
+use mate_fault::{Point, Process};
+use serde_json::{Value, json};
+
+/// How a point is brought about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scene {
+    /// A home is set up.
+    Init,
+    /// A task is submitted in a new session.
+    Submit,
+    /// A proposed task is approved.
+    Approve,
+    /// A task does some of everything, to its end.
+    Work,
+    /// A task that would never end is asked to stop.
+    Stop,
+    /// The runtime is killed in the middle of a call.
+    Lost,
+    /// The worker is killed in the middle of a call.
+    Recover,
+    /// The worker is killed between the end of a container and its proof.
+    RecoverProof,
+    /// No worker can start.
+    GiveUp,
+}
+
+/// A point with its scene, and which reach of whom is meant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) point: &'static str,
+    pub(super) scene: Scene,
+    pub(super) role: &'static str,
+    pub(super) number: u64,
+}
+
+impl Plan {
+    pub(super) fn of(point: &Point) -> Self {
+        let role = match point.process {
+            Process::Init => "init",
+            Process::Serve => "serve",
+            Process::Worker => "session-worker",
+            Process::Keeper | Process::Inner => "keeper",
+        };
+        let (part, _) = point.name.split_once('.').expect("a name has two parts");
+        let scene = match (part, point.name) {
+            ("init" | "migrate", _) => Scene::Init,
+            ("submit", _) => Scene::Submit,
+            ("request", _) => Scene::Approve,
+            ("stop", _) => Scene::Stop,
+            (_, "recover.proved") => Scene::RecoverProof,
+            ("recover", _) => Scene::Recover,
+            ("give_up", _) => Scene::GiveUp,
+            (_, "turn.settled" | "turn.buried" | "turn.proved") => Scene::Lost,
+            _ => Scene::Work,
+        };
+        // In the middle of a session; the sweeps meet the others.
+        let number = if part == "sqlite" || part == "postgres" { 9 } else { 1 };
+        Self { point: point.name, scene, role, number }
+    }
+}
+
+/// Whether a point can be reached with this kind of store at all.
+pub(super) fn occurs(point: &str, store: Store) -> bool {
+    match store {
+        Store::Sqlite => !point.starts_with("postgres.") && point != "migrate.table_made",
+        Store::Postgres => !point.starts_with("sqlite."),
+    }
+}
+
+fn note(name: &str) -> Value {
+    json!({"tool": "demo__note", "args": {"text": name}})
+}
+
+impl Scene {
+    /// The instructions; `name` makes each call of each run a different one.
+    pub(super) fn instructions(self, name: &str) -> String {
+        let named = |what: &str| format!("{what} {name}");
+        let steps = match self {
+            Self::Init | Self::Submit | Self::Approve | Self::Work | Self::GiveUp => json!([
+                {"tool": "demo__nothing", "args": {}, "unlisted": true},
+                note(&named("first")),
+                {"tool": "demo__echo", "args": {"text": named("echo")}},
+                {"tools": [
+                    {"tool": "demo__slow", "args": {"seconds": 0.1, "key": named("slow")}},
+                    note(&named("second")),
+                ]},
+                {"tool": "demo__fail", "args": {"text": named("fail")}},
+                {"tool": "agent_mate__report", "args": {"status": "done", "summary": named("all")}},
+                {"text": "done"},
+            ]),
+            Self::Stop => json!([note(&named("first")), {"text": "waiting"}, {"hang": true}]),
+            Self::Lost => json!([
+                note(&named("first")),
+                {"tool": "demo__slow", "args": {"seconds": 0.8, "key": named("slow")}},
+            ]),
+            Self::Recover => json!([
+                note(&named("first")),
+                {"tool": "demo__slow", "args": {"seconds": 60, "key": named("slow")}},
+            ]),
+            Self::RecoverProof => json!([note(&named("first")), {"text": "gone", "exit": 3}]),
+        };
+        stub(&steps)
+    }
+}
+
+/// What shows that a session can be used again.
+pub(super) fn encore(name: &str) -> String {
+    stub(&json!([note(&format!("encore {name}")), {"text": "done"}]))
+}
