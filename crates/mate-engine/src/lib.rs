@@ -9,7 +9,8 @@ pub mod conclude;
 pub mod error;
 pub mod home;
 pub mod lock;
-pub mod principal;
+pub mod note;
+mod principal;
 pub mod recover;
 pub mod schedule;
 pub mod secrets;
@@ -21,13 +22,15 @@ pub mod task;
 pub use error::EngineError;
 pub use home::{Home, SessionFolder, SocketPath};
 pub use lock::SessionLock;
+pub use note::Note;
 pub use principal::Principal;
 pub use recover::{Recovered, Undertaker};
 pub use schedule::{Launcher, Round, Scheduler};
 pub use settings::Settings;
 pub use stores::Stores;
 pub use task::{
-    Cursor, EventPage, EventView, OperationPage, OperationView, Report, Submit, TaskPage, TaskView,
+    Conversation, Cursor, EventPage, EventView, OperationPage, OperationView, Report, Resume, Submit,
+    TaskPage, TaskView,
 };
 
 use mate_guard::{Key, Vault};

@@ -41,6 +41,8 @@ pub struct Round {
     pub recovered: u64,
     /// Workers started.
     pub launched: u64,
+    /// Tasks that go on by themselves.
+    pub gone_on: u64,
     /// Sessions that could not be handled this time.
     pub failed: u64,
 }
@@ -106,6 +108,7 @@ impl Scheduler {
                 None => break,
             }
         }
+        round.gone_on = engine.go_on().await?;
         Ok(round)
     }
 

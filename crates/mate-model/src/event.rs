@@ -37,6 +37,10 @@ EventType, "an event type" {
     TaskStopped = "task.stopped",
     /// It ended, with something uncertain.
     TaskUnknown = "task.unknown",
+    /// It was continued by a new task: by a member, or by its own policy.
+    TaskResumed = "task.resumed",
+    /// Its policy wants it to go on by itself, and it does not: it waits for a member.
+    TaskHeld = "task.held",
     /// A grant was made.
     GrantAdded = "grant.added",
     /// A grant was revoked.
@@ -76,6 +80,8 @@ EventType, "an event type" {
     TurnSettling = "turn.settling",
     /// The turn was over.
     TurnEnded = "turn.ended",
+    /// The prompt begins with a recovery note: what is on record of the work that the task continues.
+    TurnNoted = "turn.noted",
     /// A step of the stop ladder was taken.
     StopStep = "stop.step",
     /// Every process of the session was seen to be gone.

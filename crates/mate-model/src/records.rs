@@ -6,9 +6,10 @@ use crate::{
     approval::ApprovalState,
     operation::OperationState,
     session::SessionState,
-    task::{StopEvidence, TaskState},
-    turn::TurnState,
-    words::{ApprovalMode, EffectClass, ReportStatus, Role},
+    task::{End, Run, StopEvidence, TaskState},
+    transition::Transition,
+    turn::{TurnEnd, TurnState},
+    words::{ApprovalMode, Context, EffectClass, FailReason, OnInterruption, ReportStatus, Role},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -192,11 +193,26 @@ pub struct Session {
 }
 
 /// What a task wants beyond its instructions.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaskPolicy {
     /// The agent must report its result with `agent_mate__report`.
     pub require_report: bool,
+    /// What happens when the runtime is lost in the middle of it, and nothing is uncertain.
+    pub on_interruption: OnInterruption,
+    /// How many times it and what continues it may go on by themselves, counted over all of them.
+    pub max_resumes: u32,
+}
+
+impl TaskPolicy {
+    /// The most that `max_resumes` may be.
+    pub const MOST_RESUMES: u32 = 10;
+}
+
+impl Default for TaskPolicy {
+    fn default() -> Self {
+        Self { require_report: false, on_interruption: OnInterruption::Hold, max_resumes: 1 }
+    }
 }
 
 /// A durable unit of approved work.
@@ -218,10 +234,37 @@ pub struct Task {
     pub policy: TaskPolicy,
     /// Its order in its session, from 1.
     pub number: i64,
+    /// The task that it continues.
+    pub continues: Option<TaskId>,
+    /// The task that continues it. There is at most one, apart from rejected ones.
+    pub continued_by: Option<TaskId>,
+    /// How many times the tasks that it continues, and it, went on by themselves.
+    pub resumes: i64,
+    /// Its last claim, also after its end; none when it never started.
+    pub claim: Option<Run>,
     /// Its state.
     pub state: TaskState,
     /// When it was submitted.
     pub created_at: Micros,
+}
+
+impl Task {
+    /// The task after a move that its store has taken.
+    #[must_use]
+    pub fn moved(self, state: TaskState) -> Self {
+        let claim = state.run().cloned().or(self.claim);
+        Self { state, claim, ..self }
+    }
+
+    /// Whether this move ends it by an interruption after which its policy wants it to go on.
+    #[must_use]
+    pub fn is_interrupted_by(&self, transition: &Transition<TaskState>) -> bool {
+        let lost = matches!(
+            transition.to(),
+            TaskState::Ended { end: End::Failed { reason: FailReason::RuntimeLost, .. }, .. }
+        );
+        lost && self.policy.on_interruption == OnInterruption::Resume
+    }
 }
 
 /// One prompt until it stops, as the journal has it.
@@ -241,8 +284,47 @@ pub struct Turn {
     pub own_activity: i64,
     /// What proves that the container is empty, if it was ended for this turn.
     pub evidence: Option<StopEvidence>,
+    /// What the runtime knew of the conversation, once it was ready or known not to be.
+    pub context: Option<Context>,
+    /// The runtime's own id of the conversation that the prompt went to, where it can be kept.
+    pub conversation: Option<String>,
+    /// The recovery note that the prompt began with, as it was sent.
+    pub note: Option<String>,
     /// When it was opened.
     pub created_at: Micros,
+}
+
+impl Turn {
+    /// A turn that begins.
+    #[must_use]
+    pub const fn opened(id: TurnId, number: i64, task: TaskId, created_at: Micros) -> Self {
+        Self {
+            id,
+            number,
+            task,
+            state: TurnState::Starting,
+            report: None,
+            own_activity: 0,
+            evidence: None,
+            context: None,
+            conversation: None,
+            note: None,
+            created_at,
+        }
+    }
+
+    /// Whether its prompt may have been sent.
+    #[must_use]
+    pub const fn was_prompted(&self) -> bool {
+        match &self.state {
+            TurnState::Starting => false,
+            TurnState::Prompted { .. } | TurnState::Settling { .. } => true,
+            TurnState::Ended { end, .. } => match end {
+                TurnEnd::Answered { .. } | TurnEnd::Errored { .. } | TurnEnd::Lost { .. } => true,
+                TurnEnd::NotStarted { .. } | TurnEnd::ContextLost { .. } | TurnEnd::StoppedFirst => false,
+            },
+        }
+    }
 }
 
 /// An operation, as the journal has it.

@@ -49,6 +49,11 @@ pub enum TurnEnd {
         /// Why, in words.
         detail: String,
     },
+    /// No prompt was sent: the runtime does not have the conversation that the task continues.
+    ContextLost {
+        /// Why, and what to do, in words.
+        detail: String,
+    },
     /// No prompt was sent: a stop came first.
     StoppedFirst,
 }
@@ -118,7 +123,9 @@ impl TurnState {
         let to = match (self, command) {
             (Self::Starting, TurnCommand::Prompt) => Self::Prompted { at: now },
             (Self::Starting, TurnCommand::Finish { end, .. }) => match end {
-                TurnEnd::NotStarted { .. } | TurnEnd::StoppedFirst => Self::Ended { end, at: now },
+                TurnEnd::NotStarted { .. } | TurnEnd::ContextLost { .. } | TurnEnd::StoppedFirst => {
+                    Self::Ended { end, at: now }
+                }
                 TurnEnd::Answered { .. } | TurnEnd::Errored { .. } | TurnEnd::Lost { .. } => {
                     return Err(Refusal::NoEvidence);
                 }
@@ -132,7 +139,9 @@ impl TurnState {
                 TurnEnd::Answered { .. } | TurnEnd::Errored { .. } | TurnEnd::Lost { .. } => {
                     Self::Ended { end, at: now }
                 }
-                TurnEnd::NotStarted { .. } | TurnEnd::StoppedFirst => return Err(Refusal::NoEvidence),
+                TurnEnd::NotStarted { .. } | TurnEnd::ContextLost { .. } | TurnEnd::StoppedFirst => {
+                    return Err(Refusal::NoEvidence);
+                }
             },
             (Self::Settling { end, .. }, TurnCommand::Close { in_flight: 0 }) => {
                 Self::Ended { end: end.clone(), at: now }
@@ -237,6 +246,7 @@ pub fn conclusion(facts: Facts<'_>) -> Result<(End, Option<UnknownReason>), Refu
         }
         TurnEnd::Errored { detail } => (failed(FailReason::RuntimeError, detail), operations),
         TurnEnd::NotStarted { detail } => (failed(FailReason::StartFailed, detail), None),
+        TurnEnd::ContextLost { detail } => (failed(FailReason::ContextLost, detail), None),
         TurnEnd::StoppedFirst => {
             // Without a container there was nothing to end.
             let evidence = facts.evidence.unwrap_or(StopEvidence::NeverStarted);

@@ -119,10 +119,30 @@ FailReason, "a reason to fail" {
     RuntimeLost = "runtime_lost",
     /// The runtime could not be launched, or did not take the session; no prompt was sent.
     StartFailed = "start_failed",
+    /// The task continues an earlier one, and the runtime does not have that conversation any more; no prompt was sent.
+    ContextLost = "context_lost",
     /// The runtime answered the prompt with an error.
     RuntimeError = "runtime_error",
     /// The task wanted a report, and the agent made none.
     ReportMissing = "report_missing",
+});
+
+words!(/// What the runtime knows of the session's conversation when a turn's prompt reaches it.
+Context, "a context" {
+    /// There was no conversation before.
+    New = "new",
+    /// It has the conversation so far: it never ended, or loaded it again.
+    Loaded = "loaded",
+    /// There was a conversation, and it begins without it.
+    Lost = "lost",
+});
+
+words!(/// What happens to a task whose runtime was lost in the middle of it, with nothing uncertain.
+OnInterruption, "a policy for interruptions" {
+    /// Nothing, until somebody resumes it.
+    Hold = "hold",
+    /// It is continued without being asked, a bounded number of times.
+    Resume = "resume",
 });
 
 words!(/// Why an end is uncertain.

@@ -7,13 +7,14 @@ use crate::{
     extract::{Ask, Caller},
     problem::Problem,
     views,
-    wire::AddTask,
+    wire::{self, AddTask},
 };
 use http::StatusCode;
-use mate_engine::{EngineError, Submit};
-use mate_model::TaskId;
+use mate_engine::{EngineError, Resume, Submit};
+use mate_model::{TaskId, records::Task};
 use mate_store::{Claim, IdempotencyKey, IdempotencyRecord};
 
+/// Submits a task to a project.
 pub(crate) async fn submit(
     state: &ServerState,
     caller: &Caller,
@@ -23,23 +24,54 @@ pub(crate) async fn submit(
     wish: AddTask,
 ) -> Result<Answer, Problem> {
     let AddTask { instructions, runtime, session, approve, queue, policy } = wish;
-    let mut wish = Submit { id: None, project, instructions, runtime, session, approve, queue, policy };
+    let wish = Submit { id: None, project, instructions, runtime, session, approve, queue, policy };
+    once(state, caller, ask, body, async |id, key| {
+        state.engine.submit(&caller.who, Submit { id, ..wish }, key).await
+    })
+    .await
+}
+
+/// Continues a task by a new one.
+pub(crate) async fn resume(
+    state: &ServerState,
+    caller: &Caller,
+    ask: &Ask,
+    body: &[u8],
+    task: TaskId,
+    wish: wire::Resume,
+) -> Result<Answer, Problem> {
+    let wire::Resume { fresh, instructions, queue } = wish;
+    once(state, caller, ask, body, async |id, key| {
+        let wish = Resume { id, task, fresh, instructions, queue };
+        state.engine.resume(&caller.who, wish, key).await
+    })
+    .await
+}
+
+/// Makes a task at most once for each key. `make` gets the task's id and the record to write with it, when there
+/// is a key.
+async fn once(
+    state: &ServerState,
+    caller: &Caller,
+    ask: &Ask,
+    body: &[u8],
+    make: impl AsyncFnOnce(Option<TaskId>, Option<IdempotencyRecord>) -> Result<Task, EngineError>,
+) -> Result<Answer, Problem> {
     let Some(key) = ask.keyed(caller.who.account, body) else {
-        let task = state.engine.submit(&caller.who, wish, None).await?;
+        let task = make(None, None).await?;
         return Ok(created(views::of(&state.engine.view(task).await?), false));
     };
     if let Some(answer) = first_answer(state, caller, &key).await? {
         return Ok(answer);
     }
     let id = TaskId::new(state.engine.entropy.uuid());
-    wish.id = Some(id);
     let record = IdempotencyRecord {
         key: key.clone(),
         status: StatusCode::CREATED.as_u16(),
         body: id.to_string(),
         at: state.engine.clock.now(),
     };
-    match state.engine.submit(&caller.who, wish, Some(record)).await {
+    match make(Some(id), Some(record)).await {
         Ok(task) => Ok(created(views::of(&state.engine.view(task).await?), false)),
         // Another request with the same key may have been faster.
         Err(error) => match first_answer(state, caller, &key).await? {

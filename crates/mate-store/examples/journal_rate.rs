@@ -11,7 +11,6 @@ use mate_model::{
     event::{Draft, EventType},
     operation::{OperationCommand, OperationState, Outcome},
     records::{Operation, Turn},
-    turn::TurnState,
     words::EffectClass,
 };
 use mate_store::{
@@ -80,16 +79,7 @@ impl Bench {
         let session = SessionId::new(Uuid::from_u128(number));
         let (task, turn) = (TaskId::new(Uuid::from_u128(number)), TurnId::new(Uuid::from_u128(number)));
         let (writer, _) = JournalWriter::take_over(Arc::clone(&db), session, Epoch(1), Micros(1)).await?;
-        let opened = Turn {
-            id: turn,
-            number: 1,
-            task,
-            state: TurnState::Starting,
-            report: None,
-            own_activity: 0,
-            evidence: None,
-            created_at: Micros(1),
-        };
+        let opened = Turn::opened(turn, 1, task, Micros(1));
         writer.write(vec![Change::OpenTurn(opened)]).await?;
         Ok((Self { writer, session, task, turn }, db))
     }

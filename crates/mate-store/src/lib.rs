@@ -26,8 +26,8 @@ pub use journal::{
     Takeover, Written,
 };
 pub use ledger::{
-    AdmissionRow, Authority, Claim, IdempotencyKey, IdempotencyRecord, LEDGER_SCHEMA, Ledger, LedgerError,
-    NewTask, Submitted, TaskAuthority,
+    AdmissionRow, Authority, Claim, Continued, IdempotencyKey, IdempotencyRecord, LEDGER_SCHEMA, Ledger,
+    LedgerError, NewTask, Submitted, TaskAuthority,
 };
 pub use migration::{Migration, Schema, SchemaState};
 pub use page::Page;

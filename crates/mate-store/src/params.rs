@@ -10,7 +10,7 @@ use mate_model::{
     session::SessionStateWord,
     task::TaskStateWord,
     turn::TurnStateWord,
-    words::{ApprovalMode, DenyReason, EffectClass, ReportStatus, Role, UnknownReason},
+    words::{ApprovalMode, Context, DenyReason, EffectClass, ReportStatus, Role, UnknownReason},
 };
 use serde::Serialize;
 
@@ -37,6 +37,7 @@ ids!(AccountId, ConnectionId, GrantId, OperationId, ProjectId, RuntimeId, Sessio
 words!(
     ApprovalMode,
     ApprovalStateWord,
+    Context,
     DenyReason,
     EffectClass,
     EventType,

@@ -72,7 +72,7 @@ impl MemoryLedger {
             return Err(Conflict);
         }
         if let Some(task) = self.tasks.get_mut(&id) {
-            task.state = transition.to().clone();
+            *task = task.clone().moved(transition.to().clone());
         }
         append(&mut self.events, Log::Ledger, None, draft);
         Ok(())

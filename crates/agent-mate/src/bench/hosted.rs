@@ -71,17 +71,8 @@ impl Hosted {
         let running = Running { task: task.id, turn: id };
         let event = running.draft(EventType::TaskStarted, &engine, json!({ "session": task.session }));
         engine.ledger.apply_task(&task, &transition, event, &[], None).await?;
-        task.state = transition.into_to();
-        let turn = Turn {
-            id,
-            number: self.next_turn,
-            task: task.id,
-            state: TurnState::Starting,
-            report: None,
-            own_activity: 0,
-            evidence: None,
-            created_at: now,
-        };
+        task = task.moved(transition.into_to());
+        let turn = Turn::opened(id, self.next_turn, task.id, now);
         self.next_turn += 1;
         let started = running.draft(EventType::TurnStarted, &engine, json!({ "number": turn.number }));
         self.journal.write(vec![Change::OpenTurn(turn), Change::Event(started)]).await?;

@@ -21,6 +21,7 @@ mod sse;
 mod task;
 mod task_add;
 mod task_report;
+mod task_resume;
 mod task_watch;
 mod token;
 

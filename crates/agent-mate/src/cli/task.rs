@@ -7,7 +7,9 @@ use super::{
     list::PageArgs,
     show::{column, text_at},
     task_add::{self, AddArgs},
-    task_report, task_watch,
+    task_report,
+    task_resume::{self, ResumeArgs},
+    task_watch,
 };
 use clap::{Args, Subcommand};
 use mate_server::wire::Reject;
@@ -49,6 +51,8 @@ pub(crate) enum TaskVerb {
     Stop(StopArgs),
     /// As stop, with SIGKILL at once
     Kill(StopArgs),
+    /// Go on with one that failed, was stopped or is uncertain: a new task continues it
+    Resume(ResumeArgs),
     /// Print what happened, in order
     Events {
         #[command(flatten)]
@@ -111,6 +115,7 @@ pub(crate) async fn run(verb: TaskVerb, context: &Context) -> Result<Exit, Failu
         TaskVerb::Wait(one) => task_watch::wait(&one.task, &client, context).await,
         TaskVerb::Stop(args) => stop("stop", args, &client, context).await,
         TaskVerb::Kill(args) => stop("kill", args, &client, context).await,
+        TaskVerb::Resume(args) => task_resume::resume(args, &client, context).await,
         TaskVerb::Events { one, follow: true, after, limit: _ } => {
             task_watch::events(&one.task, after, &client, context).await
         }
@@ -122,7 +127,7 @@ pub(crate) async fn run(verb: TaskVerb, context: &Context) -> Result<Exit, Failu
 }
 
 /// A task's fields as they are shown to people.
-pub(crate) const FIELDS: [super::show::Column; 17] = [
+pub(crate) const FIELDS: [super::show::Column; 21] = [
     column("id", "id"),
     column("state", "state"),
     column("activity", "activity"),
@@ -132,6 +137,9 @@ pub(crate) const FIELDS: [super::show::Column; 17] = [
     column("then", "then"),
     column("result", "result"),
     column("report", "report"),
+    column("continues", "continues"),
+    column("continued by", "continued_by"),
+    column("context", "context"),
     column("project", "project"),
     column("session", "session"),
     column("runtime", "runtime_name"),
@@ -140,6 +148,7 @@ pub(crate) const FIELDS: [super::show::Column; 17] = [
     column("stop asked", "stop_requested_at"),
     column("ended", "ended_at"),
     column("instructions", "instructions"),
+    column("note", "note"),
 ];
 
 async fn list(

@@ -9,7 +9,7 @@ use super::{
     task_watch,
 };
 use clap::Args;
-use mate_model::{SessionId, records::TaskPolicy};
+use mate_model::{SessionId, records::TaskPolicy, words::OnInterruption};
 use mate_server::wire::AddTask;
 
 /// What `task add` takes.
@@ -39,6 +39,12 @@ pub(crate) struct AddArgs {
     /// Fail the task when the agent reports no result
     #[arg(long)]
     require_report: bool,
+    /// When its runtime is lost in the middle of it and nothing is uncertain: wait for `task resume`, or go on
+    #[arg(long, value_name = "hold|resume", default_value = "hold")]
+    on_interruption: OnInterruption,
+    /// How many times it may go on by itself
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(TaskPolicy::MOST_RESUMES)))]
+    max_resumes: u32,
     /// Follow it until it ends
     #[arg(long)]
     wait: bool,
@@ -58,7 +64,11 @@ pub(crate) async fn add(args: AddArgs, client: &Client, context: &Context) -> Re
         session: args.session,
         approve: args.approve,
         queue: !args.no_queue,
-        policy: TaskPolicy { require_report: args.require_report },
+        policy: TaskPolicy {
+            require_report: args.require_report,
+            on_interruption: args.on_interruption,
+            max_resumes: args.max_resumes,
+        },
     };
     let task = client.post(&["projects", &args.project, "tasks"], &request, args.key.as_deref()).await?;
     let id = text_at(&task, "id");

@@ -101,6 +101,9 @@ fn ended(task: &Value, screen: &Screen) -> String {
             line.push_str(&text::line(said, 500));
         }
     }
+    if text_at(task, "context") == "lost" {
+        line.push_str("; context: lost (the runtime began without the conversation before it)");
+    }
     line
 }
 

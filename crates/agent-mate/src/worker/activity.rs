@@ -56,6 +56,8 @@ pub(super) struct Pump {
     /// Calls of the bridge's tools, as the runtime shows them.
     bridged: HashSet<String>,
     own_written: usize,
+    /// What was told of a conversation's history before its first prompt here.
+    pub(super) history: u64,
     /// Nothing was said, called or used in this turn so far.
     pub(super) empty: bool,
 }
@@ -73,6 +75,7 @@ impl Pump {
             own: HashSet::new(),
             bridged: HashSet::new(),
             own_written: 0,
+            history: 0,
             empty: true,
         }
     }
@@ -109,7 +112,7 @@ impl Pump {
         match event {
             Event::Activity(activity) if self.turn.is_some() => self.activity(activity),
             // Before the first prompt everything is the history of a loaded session.
-            Event::Activity(_) => {}
+            Event::Activity(activity) => self.history += u64::from(is_history(&activity)),
             Event::Permission(request) => self.permission(request),
             Event::Diagnostic(Diagnostic::Garbage { lines, sample }) => {
                 let sample = self.clean(&sample);
@@ -322,5 +325,17 @@ impl Pump {
 
     fn clean(&self, text: &str) -> String {
         self.redactor.redact(text).chars().take(MAX_TEXT).collect()
+    }
+}
+
+/// Whether it is something that was said or done, and no news of the runtime's own state.
+const fn is_history(activity: &Activity) -> bool {
+    match activity {
+        Activity::Message(_) | Activity::ToolCall(_) | Activity::ToolUpdate(_) | Activity::Plan { .. } => {
+            true
+        }
+        Activity::Usage(_) | Activity::Mode { .. } | Activity::Commands { .. } | Activity::Other { .. } => {
+            false
+        }
     }
 }

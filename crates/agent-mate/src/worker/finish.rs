@@ -157,8 +157,9 @@ const fn ends_container(end: &TurnEnd, wish: Wish) -> bool {
         TurnEnd::Answered { reason: StopReason::Cancelled, .. }
         | TurnEnd::Lost { .. }
         | TurnEnd::StoppedFirst => true,
-        TurnEnd::Answered { .. } | TurnEnd::Errored { .. } | TurnEnd::NotStarted { .. } => {
-            !matches!(wish, Wish::None)
-        }
+        TurnEnd::Answered { .. }
+        | TurnEnd::Errored { .. }
+        | TurnEnd::NotStarted { .. }
+        | TurnEnd::ContextLost { .. } => !matches!(wish, Wish::None),
     }
 }

@@ -1,14 +1,17 @@
 //! What lives while a session has a runtime: the container, the agent in it, and its events.
 
-use super::{Worker, activity::Pump};
+use super::{
+    Worker,
+    activity::Pump,
+    conversation::{Need, Opened},
+};
 use crate::launch::stop_evidence;
-use anyhow::{Context, Result, anyhow};
-use mate_model::{event::EventType, task::StopEvidence};
+use anyhow::{Context as _, Result};
+use mate_model::{event::EventType, records::Task, task::StopEvidence, words::Context};
 use mate_runtime::{
-    acp::{Agent, AgentOptions, Event, HttpEndpoint, McpEndpoints, StdioEndpoint, Via},
+    acp::{Agent, AgentOptions, Event, Via},
     container::{Container, ContainerSpec},
 };
-use mate_store::Change;
 use serde_json::json;
 use std::{
     future::Future,
@@ -24,6 +27,10 @@ pub(super) struct Live {
     pub(super) agent: Agent,
     pub(super) process: u64,
     pub(super) events: mpsc::Receiver<Event>,
+    /// The runtime's own id of the conversation, where it can be kept.
+    pub(super) conversation: Option<String>,
+    /// What it knows of the conversation when the next prompt reaches it.
+    pub(super) context: Context,
 }
 
 impl Live {
@@ -37,16 +44,31 @@ impl Live {
             }
         }
     }
+
+    /// Whether the runtime tells something of the conversation's history, by now or within `bound`.
+    pub(super) async fn hears_history(&mut self, pump: &mut Pump, bound: Duration) -> bool {
+        let told = async {
+            while pump.history == 0 {
+                match self.events.recv().await {
+                    Some(event) => pump.take(event),
+                    None => return,
+                }
+            }
+        };
+        // That it took too long is an answer.
+        let _ = tokio::time::timeout(bound, told).await;
+        pump.history > 0
+    }
 }
 
 impl Worker {
     /// Starts the runtime in a new container and opens its session.
-    pub(super) async fn start(&mut self, pump: &mut Pump) -> Result<Live> {
+    pub(super) async fn start(&mut self, task: &Task, need: &Need, pump: &mut Pump) -> Result<Live> {
         let spec = ContainerSpec { exe: self.exe.clone(), folder: self.folder.path().to_owned() };
         let container = Arc::new(Container::start(&spec).await?);
         *self.container.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&container));
         mate_fault::point_async!("worker.container_started");
-        match self.launch(Arc::clone(&container), pump).await {
+        match self.launch(task, need, Arc::clone(&container), pump).await {
             Ok(live) => Ok(live),
             Err(error) => {
                 self.end_container(&container).await?;
@@ -55,7 +77,13 @@ impl Worker {
         }
     }
 
-    async fn launch(&mut self, container: Arc<Container>, pump: &mut Pump) -> Result<Live> {
+    async fn launch(
+        &mut self,
+        task: &Task,
+        need: &Need,
+        container: Arc<Container>,
+        pump: &mut Pump,
+    ) -> Result<Live> {
         let launch = self.registration.launch(Path::new(&self.session.workspace))?;
         let process = container.spawn(launch).await?;
         let id = process.id;
@@ -81,79 +109,44 @@ impl Worker {
             ..AgentOptions::default()
         };
         let (agent, events) = Agent::connect(process, options).await?;
-        let mut live = Live { container, agent, process: id, events };
-        self.open_session(&mut live, pump).await?;
+        let mut live =
+            Live { container, agent, process: id, events, conversation: None, context: Context::New };
+        self.open_session(task, need, &mut live, pump).await?;
         Ok(live)
     }
 
-    async fn open_session(&mut self, live: &mut Live, pump: &mut Pump) -> Result<()> {
-        let agent = live.agent.clone();
-        let bridge = self.bridge.as_ref().ok_or_else(|| anyhow!("the session has no bridge"))?;
-        let mcp = McpEndpoints {
-            name: "agent-mate".to_owned(),
-            http: (!self.registration.shows_headers)
-                .then(|| HttpEndpoint { url: bridge.url().to_owned(), bearer: bridge.bearer().to_owned() }),
-            stdio: Some(StdioEndpoint {
-                command: self.exe.clone(),
-                args: vec!["bridge".to_owned(), self.folder.bridge().display().to_string()],
-                env: Vec::new(),
-            }),
-        };
-        let workspace = Path::new(&self.session.workspace);
-        let earlier = self.runtime_session.clone();
-        let opened = match &earlier {
-            None => None,
-            Some(id) => {
-                let again = async {
-                    if agent.info().resume {
-                        agent.resume_session(id, workspace, &mcp).await
-                    } else {
-                        agent.load_session(id, workspace, &mcp).await
-                    }
-                };
-                match live.during(pump, again).await {
-                    Ok(opened) => Some(opened),
-                    Err(error) => {
-                        let why = self.clean(&error.to_string());
-                        self.recorder
-                            .event(EventType::ContextLost, json!({ "session": id, "detail": why }))
-                            .await?;
-                        None
-                    }
-                }
-            }
-        };
-        let opened = match opened {
-            Some(opened) => opened,
-            None => live.during(pump, agent.new_session(workspace, &mcp)).await?,
-        };
+    async fn open_session(
+        &mut self,
+        task: &Task,
+        need: &Need,
+        live: &mut Live,
+        pump: &mut Pump,
+    ) -> Result<()> {
+        pump.history = 0;
+        let Opened { start, context } = self.converse(task, need, live, pump).await?;
         mate_fault::point_async!("worker.session_opened");
         if let Some(mode) = &self.registration.mode {
-            live.during(pump, agent.set_mode(mode))
+            live.during(pump, live.agent.clone().set_mode(mode))
                 .await
                 .context("the runtime does not take the registered mode")?;
         }
-        let info = agent.info();
-        let ready = self.recorder.draft(
-            EventType::RuntimeReady,
-            json!({
-                "name": info.name.as_deref().map(|text| self.clean(text)),
-                "version": info.version.as_deref().map(|text| self.clean(text)),
-                "tools_via": match opened.via { Via::Http => "http", Via::Stdio => "stdio" },
-                "loaded": earlier.as_deref() == Some(opened.id.as_str()),
-            }),
-        );
-        self.recorder
-            .write(vec![
-                // One that cannot be written down cannot be loaded again either.
-                Change::RuntimeSession { id: Some(opened.id.clone()).filter(|id| !id.contains('\0')) },
-                Change::Event(ready),
-            ])
-            .await?;
-        mate_fault::point_async!("worker.session_recorded");
-        self.runtime_session = Some(opened.id);
-        pump.discard();
         self.wait_until_listed(live, pump).await;
+        live.context = match context {
+            Context::Loaded => self.look_for_history(task, need, live, pump).await?,
+            Context::New | Context::Lost => context,
+        };
+        // One that cannot be written down cannot be loaded again either.
+        live.conversation = Some(start.id).filter(|id| !id.contains('\0'));
+        let info = live.agent.info();
+        let ready = json!({
+            "name": info.name.as_deref().map(|text| self.clean(text)),
+            "version": info.version.as_deref().map(|text| self.clean(text)),
+            "tools_via": match start.via { Via::Http => "http", Via::Stdio => "stdio" },
+            "context": live.context,
+        });
+        self.recorder.event(EventType::RuntimeReady, ready).await?;
+        mate_fault::point_async!("worker.session_recorded");
+        pump.discard();
         Ok(())
     }
 

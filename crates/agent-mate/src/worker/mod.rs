@@ -5,9 +5,11 @@
 
 mod activity;
 mod bridge;
+mod conversation;
 mod finish;
 mod gate;
 mod live;
+mod prompt;
 mod recorder;
 mod spawner;
 mod stop;
@@ -65,7 +67,6 @@ pub(super) struct Worker {
     connections: Vec<ConnectionId>,
     listed: watch::Sender<bool>,
     container: Arc<RwLock<Option<Arc<Container>>>>,
-    runtime_session: Option<String>,
     next_turn: AtomicI64,
     _lock: SessionLock,
 }
@@ -141,7 +142,6 @@ impl Worker {
             connections: Vec::new(),
             listed: watch::Sender::new(false),
             container: Arc::default(),
-            runtime_session: found.runtime_session,
             next_turn: AtomicI64::new(found.next_turn),
             engine,
             _lock: lock,

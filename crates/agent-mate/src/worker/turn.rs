@@ -3,6 +3,7 @@
 use super::{
     LOOK, Worker,
     activity::Pump,
+    conversation::ContextLost,
     live::Live,
     stop::{Wish, Wishes},
 };
@@ -14,8 +15,8 @@ use mate_model::{
     event::{Draft, EventType},
     records::{Task, Turn},
     task::{StopEvidence, TaskCommand},
-    turn::{PromptPermit, TurnCommand, TurnEnd, TurnState},
-    words::StopReason,
+    turn::{PromptPermit, TurnEnd, TurnState},
+    words::{Context, StopReason},
 };
 use mate_runtime::acp::{self, Lost};
 use mate_store::{Change, LedgerError};
@@ -69,7 +70,7 @@ impl Worker {
             match self.engine.ledger.apply_task(&task, &transition, draft, &[], None).await {
                 Ok(_) => {
                     mate_fault::point_async!("worker.claimed");
-                    task.state = transition.into_to();
+                    task = task.moved(transition.into_to());
                     break;
                 }
                 Err(LedgerError::Conflict(_)) => {
@@ -84,16 +85,7 @@ impl Worker {
             return Ok(Some((task, turn)));
         }
         let now = self.engine.clock.now();
-        let turn = Turn {
-            id: run.turn,
-            number: self.next_turn_number(),
-            task: task.id,
-            state: TurnState::Starting,
-            report: None,
-            own_activity: 0,
-            evidence: None,
-            created_at: now,
-        };
+        let turn = Turn::opened(run.turn, self.next_turn_number(), task.id, now);
         let data = json!({ "number": turn.number });
         let event =
             Draft { kind: EventType::TurnStarted, task: Some(task.id), turn: Some(turn.id), at: now, data };
@@ -121,9 +113,19 @@ impl Worker {
         if live.as_ref().is_some_and(|live| live.agent.lost().is_some()) {
             self.bury(live, None).await?;
         }
+        let need = match self.need(task).await {
+            Ok(need) => need,
+            Err(error) => match error.downcast::<ContextLost>() {
+                Ok(ContextLost(detail)) => {
+                    let end = TurnEnd::ContextLost { detail };
+                    return self.finish(task, turn, end, live, pump, wishes.now()).await;
+                }
+                Err(error) => return Err(error),
+            },
+        };
         if live.is_none() {
             let started = tokio::select! {
-                started = self.start(pump) => started,
+                started = self.start(task, &need, pump) => started,
                 _ = wishes.any() => Err(anyhow!("a stop came first")),
             };
             match started {
@@ -131,8 +133,7 @@ impl Worker {
                 Err(error) => {
                     let stopped = wishes.now() != Wish::None;
                     self.end_leftover(turn.id).await?;
-                    let detail = self.clean(&format!("{error:#}"));
-                    let end = if stopped { TurnEnd::StoppedFirst } else { TurnEnd::NotStarted { detail } };
+                    let end = if stopped { TurnEnd::StoppedFirst } else { self.not_started(error) };
                     return self.finish(task, turn, end, live, pump, wishes.now()).await;
                 }
             }
@@ -144,9 +145,10 @@ impl Worker {
         self.name_bridge_tools(pump).await;
         pump.begin(turn.id);
         let before = self.desk.numbered();
-        let (turn, permit) = self.intend_prompt(task, turn).await?;
+        let text = self.text_of(task).await?;
+        let (turn, permit) = self.intend_prompt(turn, &text, live).await?;
         mate_fault::point_async!("worker.prompt_intended");
-        let end = match self.prompt(task, permit, live, pump, &mut wishes).await? {
+        let end = match self.prompt(task, &text.whole, permit, live, pump, &mut wishes).await? {
             // What the runtime does not show is on record here all the same.
             TurnEnd::Answered { reason, empty: true } => {
                 let known = self.reader.turn(turn.id).await?;
@@ -157,10 +159,18 @@ impl Worker {
             | TurnEnd::Errored { .. }
             | TurnEnd::Lost { .. }
             | TurnEnd::NotStarted { .. }
+            | TurnEnd::ContextLost { .. }
             | TurnEnd::StoppedFirst) => end,
         };
         mate_fault::point_async!("turn.answered");
         self.finish(task, turn, end, live, pump, wishes.now()).await
+    }
+
+    fn not_started(&self, error: anyhow::Error) -> TurnEnd {
+        match error.downcast::<ContextLost>() {
+            Ok(ContextLost(detail)) => TurnEnd::ContextLost { detail },
+            Err(error) => TurnEnd::NotStarted { detail: self.clean(&format!("{error:#}")) },
+        }
     }
 
     /// A stop while the runtime was being made ready leaves a container behind.
@@ -180,22 +190,11 @@ impl Worker {
         Ok(())
     }
 
-    /// The prompt's intent: durable before a byte of it is sent.
-    async fn intend_prompt(&self, task: &Task, turn: Turn) -> Result<(Turn, PromptPermit)> {
-        let transition = turn.state.decide(TurnCommand::Prompt, self.engine.clock.now())?;
-        let state = transition.to().clone();
-        let event = self.recorder.draft(EventType::TurnPrompted, json!({ "size": task.instructions.len() }));
-        let change = Change::MoveTurn { turn: turn.id, transition, report: None, evidence: None };
-        let written = self.recorder.write(vec![change, Change::Event(event)]).await?;
-        let permit =
-            written.prompt.ok_or_else(|| anyhow!("the journal gave no permit for a committed prompt"))?;
-        Ok((Turn { state, ..turn }, permit))
-    }
-
     /// Sends the prompt, once, and follows the turn to its end.
     async fn prompt(
         &self,
         task: &Task,
+        text: &str,
         _permit: PromptPermit,
         live: &mut Option<Live>,
         pump: &mut Pump,
@@ -203,7 +202,7 @@ impl Worker {
     ) -> Result<TurnEnd> {
         let Some(alive) = live.as_mut() else { bail!("no runtime to prompt") };
         let agent = alive.agent.clone();
-        let prompt = agent.prompt(&task.instructions);
+        let prompt = agent.prompt(text);
         tokio::pin!(prompt);
         let mut ladder = self.ladder(alive.process, Arc::clone(&alive.container), agent.clone());
         let mut tick = tokio::time::interval(LOOK);
@@ -232,6 +231,8 @@ impl Worker {
         while let Ok(event) = alive.events.try_recv() {
             pump.take(event);
         }
+        // What it was told now, it knows at the next prompt.
+        alive.context = Context::Loaded;
         let end = self.turn_end(end, pump);
         pump.finish().await?;
         Ok(end)

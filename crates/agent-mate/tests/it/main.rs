@@ -15,6 +15,8 @@ mod death;
 #[cfg(test)]
 mod first_light;
 #[cfg(test)]
+mod going_on;
+#[cfg(test)]
 mod homes;
 #[cfg(test)]
 mod keys;
@@ -32,6 +34,8 @@ mod relay;
 mod replay;
 #[cfg(test)]
 mod repository;
+#[cfg(test)]
+mod resuming;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]

@@ -33,6 +33,9 @@ impl Turn {
     pub(super) async fn play(self, steps: Vec<Step>) -> End {
         let mut deaf = false;
         for step in steps {
+            if step.is_done() {
+                continue;
+            }
             deaf |= step.ignore_cancel;
             if !deaf && *self.cancelled.borrow() {
                 return Ok("cancelled".to_owned());

@@ -2,11 +2,14 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use std::{fs::OpenOptions, path::PathBuf};
 
 /// One step of a script; what is given in it happens in the order of these fields.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Step {
+    /// Do this step only if there is no such file, which is made first: once, however often it is prompted.
+    pub(super) once: Option<PathBuf>,
     /// Wait so long, in milliseconds.
     pub(super) sleep_ms: u64,
     /// From here on a cancel is not honoured.
@@ -52,6 +55,14 @@ pub(super) struct Step {
     pub(super) error: Option<String>,
     /// End the turn for this reason.
     pub(super) stop: Option<String>,
+}
+
+impl Step {
+    /// Whether it was done before, and is not to be done again.
+    pub(super) fn is_done(&self) -> bool {
+        let made = |path: &PathBuf| OpenOptions::new().write(true).create_new(true).open(path);
+        self.once.as_ref().is_some_and(|path| made(path).is_err())
+    }
 }
 
 /// One of several calls.

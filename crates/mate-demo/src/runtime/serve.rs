@@ -30,9 +30,48 @@ const LISTING: std::time::Duration = std::time::Duration::from_secs(20);
 pub(super) struct Options {
     /// Take MCP servers over HTTP.
     pub(super) http: bool,
-    /// Load sessions.
-    pub(super) load: bool,
+    /// Load sessions, in this way.
+    pub(super) load: Option<Load>,
+    /// List the tools of a session's servers before it is ready.
+    pub(super) list: bool,
+    /// Resume sessions, in the way of loading but without telling their history.
+    pub(super) resume: bool,
 }
+
+/// How a session is loaded: as it should be, or in one of the ways in which runtimes fail at it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Load {
+    /// Its history is told before the answer.
+    Well,
+    /// The answer is an error.
+    Error,
+    /// The answer names another session.
+    Other,
+    /// Its history is gone: none is told.
+    Empty,
+    /// Its history is told a moment after the answer.
+    Late,
+    /// The process ends.
+    Quit,
+}
+
+impl Load {
+    /// The way with this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "well" => Self::Well,
+            "error" => Self::Error,
+            "other" => Self::Other,
+            "empty" => Self::Empty,
+            "late" => Self::Late,
+            "quit" => Self::Quit,
+            _ => return None,
+        })
+    }
+}
+
+/// How long after its answer a late history is told.
+const LATE: std::time::Duration = std::time::Duration::from_millis(600);
 
 const INVALID: i32 = -32602;
 const BUSY: i32 = -32600;
@@ -77,8 +116,9 @@ impl Runtime {
         let answer = match method {
             "initialize" => Ok(self.introduce()),
             "authenticate" => Ok(json!({})),
-            "session/new" => self.open(params, None).await,
-            "session/load" if self.options.load => self.open(params, params["sessionId"].as_str()).await,
+            "session/new" => self.open(params).await,
+            "session/load" if self.options.load.is_some() => self.load(params, true).await,
+            "session/resume" if self.options.resume => self.load(params, false).await,
             "session/set_mode" => self.set_mode(params).await,
             "session/prompt" => match self.prompt(id.clone(), params) {
                 Ok(()) => return,
@@ -94,7 +134,8 @@ impl Runtime {
             "protocolVersion": 1,
             "agentInfo": {"name": "scripted", "version": env!("CARGO_PKG_VERSION")},
             "agentCapabilities": {
-                "loadSession": self.options.load,
+                "loadSession": self.options.load.is_some(),
+                "sessionCapabilities": if self.options.resume { json!({"resume": {}}) } else { json!({}) },
                 "mcpCapabilities": {"http": self.options.http, "sse": false},
                 "promptCapabilities": {},
             },
@@ -102,25 +143,51 @@ impl Runtime {
         })
     }
 
-    async fn open(&mut self, params: &Value, earlier: Option<&str>) -> Answer {
-        let session = match earlier {
-            Some(id) => Session::open(&self.client, id),
-            None => Session::create(&self.client),
+    async fn open(&mut self, params: &Value) -> Answer {
+        let session = Session::create(&self.client).map_err(|why| (INVALID, why))?;
+        self.enter(params, session).await
+    }
+
+    /// Opens an earlier session in the way that was chosen.
+    async fn load(&mut self, params: &Value, tell: bool) -> Answer {
+        let way = self.options.load.unwrap_or(Load::Well);
+        let id = params["sessionId"].as_str().unwrap_or_default();
+        let session = match way {
+            Load::Well | Load::Empty | Load::Late => Session::open(&self.client, id),
+            Load::Other => Session::create(&self.client),
+            Load::Error => Err(format!("there is no session {id} (any more)")),
+            Load::Quit => std::process::exit(1),
         };
         let session = session.map_err(|why| (INVALID, why))?;
+        let answer = self.enter(params, session.clone()).await?;
+        match way {
+            Load::Well if tell => session.replay().await.map_err(|why| (INTERNAL, why))?,
+            Load::Late if tell => {
+                tokio::spawn(async move {
+                    tokio::time::sleep(LATE).await;
+                    // What cannot be told is a history that was lost.
+                    let _ = session.replay().await;
+                });
+            }
+            Load::Well | Load::Late | Load::Empty | Load::Other | Load::Error | Load::Quit => {}
+        }
+        Ok(answer)
+    }
+
+    /// Takes the session over, with its servers.
+    async fn enter(&mut self, params: &Value, session: Session) -> Answer {
         let mut servers = Vec::new();
         for server in params["mcpServers"].as_array().into_iter().flatten() {
             match Mcp::connect(server).await {
                 Ok(mcp) => {
                     // As runtimes do: they know their tools before the first prompt.
-                    let _ = tokio::time::timeout(LISTING, mcp.tools()).await;
+                    if self.options.list {
+                        let _ = tokio::time::timeout(LISTING, mcp.tools()).await;
+                    }
                     servers.push(mcp);
                 }
                 Err(why) => return Err((INTERNAL, why)),
             }
-        }
-        if earlier.is_some() {
-            session.replay().await.map_err(|why| (INTERNAL, why))?;
         }
         let modes = json!({"currentModeId": "ask", "availableModes": [
             {"id": "ask", "name": "Ask"}, {"id": "auto", "name": "Do not ask"},

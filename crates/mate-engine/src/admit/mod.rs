@@ -11,7 +11,7 @@ mod replay;
 mod request;
 mod settle;
 mod standing;
-pub(crate) use standing::granted;
+pub(crate) use standing::{granted, lost_authority};
 mod twins;
 
 pub use heard::Receipt;

@@ -1,9 +1,9 @@
 //! What the ledger says of a task's authority, kept until the authorisation version changes.
 
-use crate::EngineError;
+use crate::{Engine, EngineError};
 use mate_model::{
     ConnectionId, Micros, ProjectId, TaskId,
-    records::{Connection, Grant},
+    records::{Connection, Grant, Task},
     words::{DenyReason, Role},
 };
 use mate_store::Ledger;
@@ -54,6 +54,12 @@ pub(crate) async fn granted(
         }
     }
     Ok((grants, connections))
+}
+
+/// Why a task may not act now, if it may not: its account, token, membership or project lost authority.
+pub(crate) async fn lost_authority(engine: &Engine, task: &Task) -> Result<Option<String>, EngineError> {
+    let standing = Standing::read(&engine.ledger, task.project, task.id).await?;
+    Ok(standing.may_act(engine.clock.now()).err().map(|(_, why)| why))
 }
 
 /// A call that the grants allow.

@@ -36,16 +36,7 @@ impl Engine {
         let mut changes = Vec::with_capacity(4);
         let known = reader.turn(id).await?.map(|turn| turn.state);
         if known.is_none() {
-            changes.push(Change::OpenTurn(Turn {
-                id,
-                number: found.next_turn,
-                task: task.id,
-                state: TurnState::Starting,
-                report: None,
-                own_activity: 0,
-                evidence: None,
-                created_at: now,
-            }));
+            changes.push(Change::OpenTurn(Turn::opened(id, found.next_turn, task.id, now)));
             changes.push(Change::Event(draft(EventType::TurnStarted, json!({ "number": found.next_turn }))));
         }
         let log = self.home.session(session.id).worker_log();

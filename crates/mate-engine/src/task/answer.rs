@@ -69,7 +69,7 @@ impl Engine {
             match self.ledger.apply_task(&task, &transition, draft, &[], None).await {
                 Ok(_) => {
                     mate_fault::point_async!("request.committed");
-                    return Ok(Task { state: transition.into_to(), ..task });
+                    return Ok(task.moved(transition.into_to()));
                 }
                 Err(LedgerError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),

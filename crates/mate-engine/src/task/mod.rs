@@ -1,16 +1,22 @@
 //! What can be asked of tasks, one verb per file.
 
 mod answer;
+mod chain;
 mod events;
 mod find;
+mod go_on;
 mod operations;
 mod report;
+mod resume;
 mod stop;
 mod submit;
 mod view;
 
+pub(crate) use chain::Chain;
+pub use chain::Conversation;
 pub use events::{Cursor, EventPage, EventView};
 pub use operations::{OperationPage, OperationView, Times};
 pub use report::{OperationLine, Report};
+pub use resume::Resume;
 pub use submit::Submit;
 pub use view::{Activity, TaskPage, TaskView};

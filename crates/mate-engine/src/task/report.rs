@@ -67,7 +67,7 @@ impl Engine {
         let task = self.task_for(who, id, Role::Viewer).await?;
         let reader = self.stores.journal_reader(task.session).await?;
         let mut report = Report {
-            task: self.view(task).await?,
+            task: self.full_view(task).await?,
             submitted_by: None,
             approved_by: None,
             stopped_by: None,

@@ -51,6 +51,7 @@ impl Engine {
     ) -> Result<Task, EngineError> {
         let project = self.project_for(who, &wish.project, Role::Operator).await?;
         check_instructions(&wish.instructions)?;
+        check_policy(&wish.policy)?;
         if project.archived_at.is_some() {
             return Err(EngineError::refused(
                 "project_archived",
@@ -64,19 +65,7 @@ impl Engine {
         let approval = wish.approve.then(|| TaskState::Proposed.decide(approve, now)).transpose()?;
         let id = wish.id.unwrap_or_else(|| TaskId::new(self.entropy.uuid()));
         let drafts = drafts(id, who, now, wish.approve, new.then_some(session.id));
-        if new {
-            self.home.create_session(session.id).map_err(|error| {
-                EngineError::Unavailable(format!("the session's folder cannot be made: {error}"))
-            })?;
-            mate_fault::point_async!("submit.folder_made");
-            self.stores.create_journal(session.id).await?;
-            mate_fault::point_async!("submit.journal_made");
-        } else if !wish.queue && self.has_work(session.id).await? {
-            return Err(EngineError::refused(
-                "session_busy",
-                "the session has an unfinished task: wait for it, queue behind it, or start another session",
-            ));
-        }
+        self.ready_session(session.id, new, wish.queue).await?;
         let task = NewTask {
             id,
             project: project.id,
@@ -87,11 +76,37 @@ impl Engine {
             instructions: wish.instructions,
             policy: wish.policy,
             created_at: now,
+            continues: None,
             approval,
         };
         let submitted = self.ledger.submit(task, &drafts, key.as_ref()).await?;
         mate_fault::point_async!("submit.committed");
         Ok(submitted.task)
+    }
+
+    /// Makes what a new session needs on the disk; of one that is there, looks whether it may be queued behind.
+    pub(super) async fn ready_session(
+        &self,
+        session: SessionId,
+        new: bool,
+        queue: bool,
+    ) -> Result<(), EngineError> {
+        if new {
+            self.home.create_session(session).map_err(|error| {
+                EngineError::Unavailable(format!("the session's folder cannot be made: {error}"))
+            })?;
+            mate_fault::point_async!("submit.folder_made");
+            self.stores.create_journal(session).await?;
+            mate_fault::point_async!("submit.journal_made");
+            return Ok(());
+        }
+        if !queue && self.has_work(session).await? {
+            return Err(EngineError::refused(
+                "session_busy",
+                "the session has an unfinished task: wait for it, queue behind it, or start another session",
+            ));
+        }
+        Ok(())
     }
 
     async fn session_for(&self, project: &Project, wish: &Submit) -> Result<(Session, bool), EngineError> {
@@ -189,7 +204,7 @@ impl Engine {
     }
 }
 
-fn check_instructions(text: &str) -> Result<(), EngineError> {
+pub(super) fn check_instructions(text: &str) -> Result<(), EngineError> {
     let why = if text.trim().is_empty() {
         "say what the agent is to do"
     } else if text.len() > MAX_INSTRUCTIONS {
@@ -200,6 +215,14 @@ fn check_instructions(text: &str) -> Result<(), EngineError> {
         return Ok(());
     };
     Err(EngineError::invalid("instructions", why))
+}
+
+fn check_policy(policy: &TaskPolicy) -> Result<(), EngineError> {
+    if (1..=TaskPolicy::MOST_RESUMES).contains(&policy.max_resumes) {
+        return Ok(());
+    }
+    let most = TaskPolicy::MOST_RESUMES;
+    Err(EngineError::invalid("policy.max_resumes", format!("a number from 1 to {most}")))
 }
 
 fn drafts(

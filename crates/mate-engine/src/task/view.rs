@@ -6,7 +6,7 @@ use mate_model::{
     records::{Task, TaskPolicy},
     task::{End, TaskState, TaskStateWord},
     turn::TurnState,
-    words::{ReportStatus, Role, UnknownReason},
+    words::{Context, ReportStatus, Role, UnknownReason},
 };
 use serde::Serialize;
 
@@ -64,6 +64,17 @@ pub struct TaskView {
     pub instructions: String,
     /// What it wants beyond that.
     pub policy: TaskPolicy,
+    /// The task that it continues.
+    pub continues: Option<TaskId>,
+    /// The task that continues it.
+    pub continued_by: Option<TaskId>,
+    /// How many times it and those that it continues went on by themselves.
+    pub resumes: i64,
+    /// What its runtime knew of the conversation; told of a single task, not in lists.
+    pub context: Option<Context>,
+    /// The recovery note that its prompt began with; told of a single task, not in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Its order in its session.
     pub number: i64,
     /// When it was submitted.
@@ -95,7 +106,24 @@ impl Engine {
     /// [`EngineError::NotFound`] when it does not exist, or not for this caller.
     pub async fn task(&self, who: &Principal, id: TaskId) -> Result<TaskView, EngineError> {
         let task = self.task_for(who, id, Role::Viewer).await?;
-        self.view(task).await
+        self.full_view(task).await
+    }
+
+    /// How a single task is shown: with what its journal says of its prompt.
+    pub(super) async fn full_view(&self, task: Task) -> Result<TaskView, EngineError> {
+        let mut view = self.view(task).await?;
+        let Some(id) = view.turn else { return Ok(view) };
+        let turn = match self.stores.journal_reader(view.session).await {
+            Ok(reader) => reader.turn(id).await.map_err(EngineError::from),
+            Err(error) => Err(error),
+        };
+        match turn {
+            Ok(Some(turn)) => (view.context, view.note) = (turn.context, turn.note),
+            Ok(None) => {}
+            // It must not hide what the ledger knows of the task.
+            Err(error) => tracing::warn!(task = %view.id, %error, "the task's journal could not be read"),
+        }
+        Ok(view)
     }
 
     /// A project's tasks, newest first.
@@ -150,13 +178,18 @@ impl Engine {
             session: task.session,
             runtime: runtime.id,
             runtime_name: runtime.name,
-            turn: task.state.run().map(|run| run.turn),
+            turn: task.claim.as_ref().map(|claim| claim.turn),
             proposer: task.proposer,
             instructions: task.instructions,
             policy: task.policy,
+            continues: task.continues,
+            continued_by: task.continued_by,
+            resumes: task.resumes,
+            context: None,
+            note: None,
             number: task.number,
             created_at: task.created_at,
-            started_at: task.state.run().map(|run| run.since),
+            started_at: task.claim.as_ref().map(|claim| claim.since),
             stop_requested_at: None,
             ended_at: None,
             is_final: word.is_final(),

@@ -134,6 +134,7 @@ impl Agent {
         let request = LoadSessionRequest::new(id.to_owned(), cwd).mcp_servers(vec![server]);
         let answer = self.0.ask("session/load", &request, self.0.options.session_timeout).await?;
         self.0.flush().await;
+        same_session("session/load", id, &answer)?;
         Ok(self.0.opened(id.to_owned(), via, &answer))
     }
 
@@ -153,6 +154,7 @@ impl Agent {
         let (server, via) = self.0.prepare(mcp)?;
         let request = ResumeSessionRequest::new(id.to_owned(), cwd).mcp_servers(vec![server]);
         let answer = self.0.ask("session/resume", &request, self.0.options.session_timeout).await?;
+        same_session("session/resume", id, &answer)?;
         Ok(self.0.opened(id.to_owned(), via, &answer))
     }
 
@@ -360,6 +362,14 @@ impl Inner {
                 })
             }
         }
+    }
+}
+
+/// The answer need not name the session; one that names another has not opened the one that was asked for.
+fn same_session(method: &'static str, id: &str, answer: &Value) -> Result<(), AcpError> {
+    match answer["sessionId"].as_str() {
+        Some(other) if other != id => Err(unusable(method, "it names another session")),
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     idempotent::{self, Made},
     problem::Problem,
     submission, views,
-    wire::{AddTask, Reject, Stop},
+    wire::{AddTask, Reject, Resume, Stop},
 };
 use axum::{
     Router,
@@ -31,6 +31,7 @@ pub(super) fn routes() -> Router<ServerState> {
         .route("/tasks/{task}/reject", post(reject))
         .route("/tasks/{task}/stop", post(stop))
         .route("/tasks/{task}/kill", post(kill))
+        .route("/tasks/{task}/resume", post(resume))
 }
 
 #[derive(Deserialize)]
@@ -139,6 +140,16 @@ async fn kill(
     Body(_, bytes): Body<Stop>,
 ) -> Result<Answer, Problem> {
     ask_to_stop(&state, &caller, &ask, &bytes, &task, true).await
+}
+
+async fn resume(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(task): Segments<String>,
+    ask: Ask,
+    Body(wish, bytes): Body<Resume>,
+) -> Result<Answer, Problem> {
+    submission::resume(&state, &caller, &ask, &bytes, id(&task)?, wish).await
 }
 
 async fn ask_to_stop(

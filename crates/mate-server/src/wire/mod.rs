@@ -9,4 +9,4 @@ mod task;
 
 pub use admin::{AddAccount, AddConnection, AddGrant, AddProject, AddRuntime, AddToken, SetMember};
 pub use secret::SecretText;
-pub use task::{AddTask, Reject, Stop};
+pub use task::{AddTask, Reject, Resume, Stop};

@@ -30,6 +30,25 @@ const fn yes() -> bool {
     true
 }
 
+/// `POST /api/v1/tasks/{task}/resume`; also the empty body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Resume {
+    /// In a new session of the same runtime and workspace, without the conversation so far.
+    pub fresh: bool,
+    /// What the agent is asked to do; absent: what it was asked before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// Wait when the session is busy; otherwise it is refused.
+    pub queue: bool,
+}
+
+impl Default for Resume {
+    fn default() -> Self {
+        Self { fresh: false, instructions: None, queue: true }
+    }
+}
+
 /// `POST /api/v1/tasks/{task}/reject`; an empty body is one without a reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

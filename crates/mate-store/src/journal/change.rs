@@ -7,7 +7,7 @@ use mate_model::{
     records::{Operation, Turn},
     task::StopEvidence,
     turn::{PromptPermit, TurnState},
-    words::ReportStatus,
+    words::{Context, ReportStatus},
 };
 
 /// One change; a write is a list of them, all or none.
@@ -65,10 +65,16 @@ pub enum Change {
     },
     /// An event.
     Event(Draft),
-    /// The runtime's own session id, for loading it later; none when there is none any more.
-    RuntimeSession {
-        /// The id, as the runtime gave it.
-        id: Option<String>,
+    /// What the runtime knows of the conversation when a turn's prompt reaches it.
+    SetContext {
+        /// Which turn.
+        turn: TurnId,
+        /// What it knows.
+        context: Context,
+        /// The runtime's own id of the conversation, for loading it later; none when it cannot be kept.
+        conversation: Option<String>,
+        /// The recovery note that the prompt begins with.
+        note: Option<String>,
     },
     /// Whoever resolved the operation allows one identical call.
     PermitRepeat {
@@ -135,7 +141,7 @@ impl Written {
                 | Change::SetOwnActivity { .. }
                 | Change::SetEvidence { .. }
                 | Change::Event(_)
-                | Change::RuntimeSession { .. }
+                | Change::SetContext { .. }
                 | Change::PermitRepeat { .. }
                 | Change::KeepResult { .. }
                 | Change::DropResult { .. } => {}

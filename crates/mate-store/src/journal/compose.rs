@@ -13,7 +13,6 @@ const ADVANCE: &str = "UPDATE journal_heads SET seq = $4, head = $5, writes = $6
 const APPEND: &str = "INSERT INTO journal_events (session, seq, prev, epoch, task, turn, type, at, data, hash)
     VALUES ($1, $2, (SELECT MAX(e.seq) FROM journal_events e WHERE e.session = $1 AND e.task = $4), $3, $4, $5, $6,
         $7, $8, $9)";
-const RUNTIME: &str = "UPDATE journal_heads SET runtime_session = $2 WHERE session = $1";
 /// Who writes.
 #[derive(Clone, Debug)]
 pub(super) struct Pen {
@@ -72,7 +71,9 @@ impl Pen {
             Change::SetOwnActivity { turn, count } => Ok(turn_row::own_activity(key, *turn, *count)),
             Change::SetEvidence { turn, evidence } => turn_row::evidence(key, *turn, evidence),
             Change::Event(draft) => self.event(draft, end),
-            Change::RuntimeSession { id } => Ok(Statement::one(RUNTIME, params![key.clone(), id.as_deref()])),
+            Change::SetContext { turn, context, conversation, note } => {
+                Ok(turn_row::context(key, *turn, *context, conversation.as_deref(), note.as_deref()))
+            }
             Change::PermitRepeat { operation } => {
                 Ok(operation_row::permit_repeat(key, operation_row::number(session, *operation)?))
             }

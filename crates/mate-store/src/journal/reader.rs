@@ -11,23 +11,27 @@ use crate::{
 use mate_model::{Epoch, Micros, SessionId, TaskId, TurnId, records::Turn};
 use std::sync::Arc;
 
-pub(super) const HEAD: &str = "SELECT session, epoch, seq, head, writes, runtime_session, created_at FROM journal_heads WHERE session = $1";
-const TURN: &str =
-    "SELECT id, number, task, state, state_at, end_json, report, evidence, own_activity, created_at
-    FROM turns
-    WHERE session = $1 AND id = $2";
-const ACTIVE: &str =
-    "SELECT id, number, task, state, state_at, end_json, report, evidence, own_activity, created_at
-    FROM turns
-    WHERE session = $1 AND state IN ('starting', 'prompted', 'settling')";
-const TURNS: &str =
-    "SELECT id, number, task, state, state_at, end_json, report, evidence, own_activity, created_at
-    FROM turns
-    WHERE session = $1 AND number > $2 ORDER BY number LIMIT $3";
-const TURNS_OF: &str =
-    "SELECT id, number, task, state, state_at, end_json, report, evidence, own_activity, created_at
-    FROM turns
-    WHERE session = $1 AND task = $2 AND number > $3 ORDER BY number LIMIT $4";
+pub(super) const HEAD: &str =
+    "SELECT session, epoch, seq, head, writes, created_at FROM journal_heads WHERE session = $1";
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, number, task, state, state_at, end_json, report, evidence, context, conversation, note, \
+             own_activity, created_at FROM turns ",
+            $rest
+        )
+    };
+}
+
+const TURN: &str = select!("WHERE session = $1 AND id = $2");
+const ACTIVE: &str = select!("WHERE session = $1 AND state IN ('starting', 'prompted', 'settling')");
+const TURNS: &str = select!("WHERE session = $1 AND number > $2 ORDER BY number LIMIT $3");
+const TURNS_OF: &str = select!("WHERE session = $1 AND task = $2 AND number > $3 ORDER BY number LIMIT $4");
+
+const LAST_PROMPTED: &str =
+    select!("WHERE session = $1 AND prompted_at IS NOT NULL ORDER BY number DESC LIMIT 1");
+const LAST_PROMPTED_OF: &str =
+    select!("WHERE session = $1 AND task = $2 AND prompted_at IS NOT NULL ORDER BY number DESC LIMIT 1");
 
 /// How a journal stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +42,6 @@ pub struct JournalHead {
     pub seq: i64,
     /// That event's hash.
     pub hash: Hash,
-    /// The runtime's own session id, if it left one.
-    pub runtime_session: Option<String>,
     /// When the journal began.
     pub created_at: Micros,
 }
@@ -49,7 +51,6 @@ fn decode_head(row: &Row) -> Result<JournalHead, StoreError> {
         epoch: decode::epoch(row, "epoch")?,
         seq: row.int("seq")?,
         hash: decode::hash(row, "head")?,
-        runtime_session: row.opt_text("runtime_session")?.map(str::to_owned),
         created_at: decode::micros(row, "created_at")?,
     })
 }
@@ -97,6 +98,19 @@ impl JournalReader {
     /// The store's, and [`StoreError::Corrupt`].
     pub async fn active_turn(&self) -> Result<Option<Turn>, StoreError> {
         decode::first(&self.db.fetch(ACTIVE, params![self.key.clone()]).await?, turn_row::decode)
+    }
+
+    /// The latest turn whose prompt may have been sent; of one task, if that is given.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`].
+    pub async fn last_prompted(&self, task: Option<TaskId>) -> Result<Option<Turn>, StoreError> {
+        let key = self.key.clone();
+        let rows = match task {
+            Some(task) => self.db.fetch(LAST_PROMPTED_OF, params![key, task]).await?,
+            None => self.db.fetch(LAST_PROMPTED, params![key]).await?,
+        };
+        decode::first(&rows, turn_row::decode)
     }
 
     /// Turns in order, after number `after`; of one task, if that is given.

@@ -5,9 +5,8 @@ use crate::{Database, Statement, StoreError, Value, chain::genesis, decode, para
 use mate_model::{Epoch, Micros, SessionId, event::Log};
 
 /// Raises the epoch, or begins the journal. Counts as a write, so that what an older writer has on its way fails.
-const TAKE: &str =
-    "INSERT INTO journal_heads (session, epoch, seq, head, writes, runtime_session, created_at)
-    VALUES ($1, $2, 0, $3, 1, NULL, $4)
+const TAKE: &str = "INSERT INTO journal_heads (session, epoch, seq, head, writes, created_at)
+    VALUES ($1, $2, 0, $3, 1, $4)
     ON CONFLICT (session) DO UPDATE SET epoch = excluded.epoch, writes = journal_heads.writes + 1
     WHERE journal_heads.epoch < excluded.epoch";
 
@@ -25,8 +24,6 @@ pub struct Takeover {
     pub next_operation: u64,
     /// The number for the next turn.
     pub next_turn: i64,
-    /// The runtime's own session id, if it left one.
-    pub runtime_session: Option<String>,
 }
 
 /// Takes the journal over with `epoch`.
@@ -47,9 +44,6 @@ pub(super) async fn take(
         Err(error) => return Err(error.into()),
     }
     let end = end(db, &key, epoch).await?;
-    let head = db.fetch(HEAD, vec![key.clone()]).await?;
-    let runtime_session =
-        decode::first(&head, |row| row.opt_text("runtime_session").map(|t| t.map(str::to_owned)))?.flatten();
     let counts = db.fetch(COUNTS, vec![key]).await?;
     let max = |column| decode::first(&counts, |row| row.opt_int(column)).map(|n| n.flatten().unwrap_or(0));
     let operations = u64::try_from(max("operations")?).unwrap_or(0);
@@ -58,7 +52,6 @@ pub(super) async fn take(
         seq: end.seq,
         next_operation: operations + 1,
         next_turn: max("turns")? + 1,
-        runtime_session,
     };
     Ok((takeover, end))
 }

@@ -9,7 +9,7 @@ use mate_model::{
     records::Turn,
     task::StopEvidence,
     turn::{TurnEnd, TurnState, TurnStateWord},
-    words::ReportStatus,
+    words::{Context, ReportStatus},
 };
 
 const ADD: &str = "INSERT INTO turns (session, id, number, task, from_state, state, report, evidence,
@@ -20,6 +20,8 @@ const MOVE: &str = "UPDATE turns SET from_state = state, state = $3, prompted_at
     WHERE session = $1 AND id = $2 AND state = $9";
 const REPORT: &str = "UPDATE turns SET report = $3 WHERE session = $1 AND id = $2";
 const OWN_ACTIVITY: &str = "UPDATE turns SET own_activity = $3 WHERE session = $1 AND id = $2";
+const CONTEXT: &str =
+    "UPDATE turns SET context = $3, conversation = $4, note = $5 WHERE session = $1 AND id = $2";
 const EVIDENCE: &str = "UPDATE turns SET evidence = $3 WHERE session = $1 AND id = $2";
 
 /// The first row of a turn.
@@ -73,6 +75,17 @@ pub(super) fn own_activity(session: &Value, turn: TurnId, count: i64) -> Stateme
     Statement::one(OWN_ACTIVITY, params![session.clone(), turn, count])
 }
 
+/// Writes what the runtime knows of the conversation, and the note that the prompt begins with.
+pub(super) fn context(
+    session: &Value,
+    turn: TurnId,
+    context: Context,
+    conversation: Option<&str>,
+    note: Option<&str>,
+) -> Statement {
+    Statement::one(CONTEXT, params![session.clone(), turn, context, conversation, note])
+}
+
 /// Writes what proves that the container is empty.
 pub(super) fn evidence(
     session: &Value,
@@ -100,6 +113,9 @@ pub(super) fn decode(row: &Row) -> Result<Turn, StoreError> {
         report: row.opt_parse("report")?,
         own_activity: row.int("own_activity")?,
         evidence: decode::opt_json(row, "evidence")?,
+        context: row.opt_parse("context")?,
+        conversation: row.opt_text("conversation")?.map(str::to_owned),
+        note: row.opt_text("note")?.map(str::to_owned),
         created_at: decode::micros(row, "created_at")?,
     })
 }

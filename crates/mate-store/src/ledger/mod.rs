@@ -16,6 +16,7 @@ mod idempotency;
 mod members;
 mod meta;
 mod projects;
+mod resume;
 mod runtimes;
 mod sessions;
 mod submit;
@@ -28,7 +29,7 @@ pub use attention::MAX_SUBJECTS;
 pub use error::LedgerError;
 pub use events::LedgerHead;
 pub use idempotency::{Claim, IdempotencyKey, IdempotencyRecord};
-pub use submit::{NewTask, Submitted};
+pub use submit::{Continued, NewTask, Submitted};
 pub use tokens::Authority;
 
 use crate::{Database, Migration, Schema, SchemaState, StoreError};

@@ -5,7 +5,7 @@ use crate::{
     params::{json, params},
 };
 use mate_model::{
-    AccountId, Micros, TaskId, Transition,
+    AccountId, Micros, TaskId, Transition, TurnId,
     records::Task,
     task::{End, Run, StopRequest, TaskState, TaskStateWord},
 };
@@ -13,7 +13,8 @@ use mate_model::{
 /// The columns of a task, for a SELECT.
 macro_rules! task_columns {
     () => {
-        "id, project, session, proposer, token, instructions, policy, number, created_at, state, approved_by, \
+        "id, project, session, proposer, token, instructions, policy, number, continues, (SELECT c.id FROM tasks c \
+         WHERE c.continues = tasks.id AND c.state <> 'rejected') AS continued_by, resumes, created_at, state, approved_by, \
          approved_at, turn, epoch, started_at, stop_by, stop_at, stop_kill, ended_at, end_json, unknown_reason, \
          rejected_by, reject_reason"
     };
@@ -26,7 +27,7 @@ const MOVE: &str = "UPDATE tasks SET from_state = state, state = $2,
         turn = COALESCE($5, turn), epoch = COALESCE($6, epoch), started_at = COALESCE($7, started_at),
         stop_by = COALESCE($8, stop_by), stop_at = COALESCE($9, stop_at), stop_kill = COALESCE($10, stop_kill),
         ended_at = COALESCE($11, ended_at), end_json = COALESCE($12, end_json),
-        unknown_reason = COALESCE($13, unknown_reason), rejected_by = $14, reject_reason = $15
+        unknown_reason = COALESCE($13, unknown_reason), rejected_by = $14, reject_reason = $15, resume_due = $19
     WHERE id = $1 AND state = $16
         AND (state NOT IN ('running', 'stop_requested') OR (epoch = $17 AND stop_kill = $18))";
 
@@ -68,8 +69,12 @@ fn columns(state: &TaskState) -> Result<Columns, StoreError> {
     })
 }
 
-/// The compare-and-set that applies a move.
-pub(super) fn apply(task: TaskId, transition: &Transition<TaskState>) -> Result<Statement, StoreError> {
+/// The compare-and-set that applies a move; `resume_due` when its policy wants the task to go on after this end.
+pub(super) fn apply(
+    task: TaskId,
+    transition: &Transition<TaskState>,
+    resume_due: bool,
+) -> Result<Statement, StoreError> {
     let to = columns(transition.to())?;
     let from = columns(transition.from())?;
     let (approved_by, approved_at) = to.approved.unzip();
@@ -93,6 +98,7 @@ pub(super) fn apply(task: TaskId, transition: &Transition<TaskState>) -> Result<
         transition.from().word(),
         from.run.as_ref().map_or(0, |run| run.epoch.0),
         from.stop.as_ref().is_some_and(|stop| stop.kill),
+        resume_due,
     ];
     Ok(Statement::one(MOVE, values))
 }
@@ -108,6 +114,10 @@ pub(super) fn decode(row: &Row) -> Result<Task, StoreError> {
         instructions: row.text("instructions")?.to_owned(),
         policy: decode::json(row, "policy")?,
         number: row.int("number")?,
+        continues: row.opt_parse("continues")?,
+        continued_by: row.opt_parse("continued_by")?,
+        resumes: row.int("resumes")?,
+        claim: row.opt_parse::<TurnId>("turn")?.map(|_| run(row)).transpose()?,
         state: state(row)?,
         created_at: decode::micros(row, "created_at")?,
     })

@@ -130,7 +130,7 @@ impl Ledger {
         }
         let mut statements = Vec::new();
         statements.extend(key.map(idempotency::insert));
-        statements.push(task_row::apply(task.id, transition)?);
+        statements.push(task_row::apply(task.id, transition, task.is_interrupted_by(transition))?);
         if attention.len() <= attention::IN_ONE_SCRIPT {
             statements.extend(attention::open_all(task, attention, transition.at()));
         } else {

@@ -7,7 +7,7 @@ use mate_model::{
     operation::{OperationCommand, OperationState, OperationStateWord, Outcome},
     task::StopEvidence,
     turn::{TurnCommand, TurnEnd},
-    words::{DenyReason, EffectClass, ReportStatus, StopReason},
+    words::{Context, DenyReason, EffectClass, ReportStatus, StopReason},
 };
 use mate_store::{
     Change, JournalError, JournalWriter, StoreError,
@@ -118,7 +118,12 @@ async fn end_of_turn(journal: &Journal) {
         .write(vec![
             step(prompt, None),
             Change::SetOwnActivity { turn, count: 2 },
-            Change::RuntimeSession { id: Some("agents-own".to_owned()) },
+            Change::SetContext {
+                turn,
+                context: Context::Loaded,
+                conversation: Some("agents-own".to_owned()),
+                note: Some("what is on record".to_owned()),
+            },
             Change::SetReport { turn, status: ReportStatus::Blocked },
             step(settling, None),
             step(ended.clone(), Some(ReportStatus::Done)),
@@ -130,11 +135,16 @@ async fn end_of_turn(journal: &Journal) {
     assert_eq!(stored.state, *ended.to());
     assert_eq!((stored.report, stored.own_activity), (Some(ReportStatus::Done), 2));
     assert_eq!(stored.evidence, Some(evidence));
+    assert_eq!(
+        (stored.context, stored.conversation.as_deref(), stored.note.as_deref()),
+        (Some(Context::Loaded), Some("agents-own"), Some("what is on record"))
+    );
+    assert_eq!(reader.last_prompted(None).await.unwrap().as_ref(), Some(&stored));
+    assert_eq!(reader.last_prompted(Some(TaskId::new(uuid()))).await.unwrap(), None);
     assert_eq!(reader.active_turn().await.unwrap(), None);
     writer.write(vec![Change::OpenTurn(new_turn(2, TaskId::new(uuid())))]).await.unwrap();
     assert_eq!(reader.turns(None, 0, 9).await.unwrap().items.len(), 2);
     assert_eq!(reader.turns(Some(journal.task), 0, 9).await.unwrap().items, [stored]);
-    assert_eq!(reader.head().await.unwrap().unwrap().runtime_session.as_deref(), Some("agents-own"));
 }
 
 async fn g04_an_uncertain_call_is_found_however_many_equal_ones_came_after_it(world: World) {

@@ -71,14 +71,11 @@ async fn the_next_writer_goes_on_where_the_last_one_ended(world: World) {
         let operation = Box::new(operation);
         journal.writer.write(vec![Change::AddOperation { operation, transition }]).await.unwrap();
     }
-    let own = Change::RuntimeSession { id: Some("r1".to_owned()) };
-    journal.writer.write(vec![own]).await.unwrap();
     let Journal { writer, session, task, .. } = journal;
     drop(writer);
     let db = world.journal_db(session).await;
     let (writer, found) = JournalWriter::take_over(db, session, Epoch(5), at(1)).await.unwrap();
     assert_eq!((found.next_operation, found.next_turn, found.seq), (8, 2, 1));
-    assert_eq!(found.runtime_session.as_deref(), Some("r1"));
     assert_eq!(writer.write(said(task)).await.unwrap().seq, 2);
 }
 

@@ -11,7 +11,6 @@ use mate_model::{
     },
     session::SessionState,
     task::{TaskCommand, TaskState},
-    turn::TurnState,
     words::{ApprovalMode, EffectClass},
 };
 use mate_store::{
@@ -169,8 +168,9 @@ impl World {
             proposer: self.account,
             token: self.token,
             instructions: "water the plants\n☂".to_owned(),
-            policy: TaskPolicy { require_report: true },
+            policy: TaskPolicy { require_report: true, ..TaskPolicy::default() },
             created_at: at(2),
+            continues: None,
             approval: None,
         }
     }
@@ -328,16 +328,7 @@ impl Journal {
 }
 
 pub(crate) fn new_turn(number: i64, task: TaskId) -> Turn {
-    Turn {
-        id: TurnId::new(uuid()),
-        number,
-        task,
-        state: TurnState::Starting,
-        report: None,
-        own_activity: 0,
-        evidence: None,
-        created_at: at(10),
-    }
+    Turn::opened(TurnId::new(uuid()), number, task, at(10))
 }
 
 /// Defines each named test for both engines.

@@ -70,7 +70,8 @@ impl Over {
             TurnEnd::Errored { .. } => Self::Errored,
             TurnEnd::Lost { own_activity: true, .. } => Self::LostAtOwnWork,
             TurnEnd::Lost { own_activity: false, .. } => Self::Lost,
-            TurnEnd::NotStarted { .. } => Self::NotStarted,
+            // Both leave no prompt and no container behind, and the task fails.
+            TurnEnd::NotStarted { .. } | TurnEnd::ContextLost { .. } => Self::NotStarted,
             TurnEnd::StoppedFirst => Self::StoppedFirst,
         })
     }

@@ -115,6 +115,7 @@ pub fn turn() -> Survey {
         ("finish: lost", finish(lost(), 0)),
         ("finish: lost, calls in flight", finish(lost(), 1)),
         ("finish: not started", finish(not_started, 0)),
+        ("finish: context lost", finish(TurnEnd::ContextLost { detail: String::new() }, 0)),
         ("finish: stopped first", finish(TurnEnd::StoppedFirst, 0)),
         ("close", TurnCommand::Close { in_flight: 0 }),
         ("close, calls in flight", TurnCommand::Close { in_flight: 1 }),

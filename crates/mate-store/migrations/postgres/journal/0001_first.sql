@@ -7,7 +7,6 @@ CREATE TABLE journal_heads (
     seq BIGINT NOT NULL CHECK (seq >= 0),
     head BYTEA NOT NULL CHECK (length(head) = 32),
     writes BIGINT NOT NULL CHECK (writes > 0),
-    runtime_session TEXT COLLATE "C",
     created_at BIGINT NOT NULL
 );
 
@@ -38,6 +37,9 @@ CREATE TABLE turns (
     end_json TEXT COLLATE "C",
     report TEXT COLLATE "C" CHECK (report IN ('done', 'blocked', 'nothing_to_do')),
     evidence TEXT COLLATE "C",
+    context TEXT COLLATE "C" CHECK (context IN ('new', 'loaded', 'lost')),
+    conversation TEXT COLLATE "C",
+    note TEXT COLLATE "C",
     own_activity BIGINT NOT NULL CHECK (own_activity >= 0),
     created_at BIGINT NOT NULL,
     PRIMARY KEY (session, id),

@@ -7,7 +7,6 @@ CREATE TABLE journal_heads (
     seq INTEGER NOT NULL CHECK (seq >= 0),
     head BLOB NOT NULL CHECK (length(head) = 32),
     writes INTEGER NOT NULL CHECK (writes > 0),
-    runtime_session TEXT,
     created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
@@ -38,6 +37,9 @@ CREATE TABLE turns (
     end_json TEXT,
     report TEXT CHECK (report IN ('done', 'blocked', 'nothing_to_do')),
     evidence TEXT,
+    context TEXT CHECK (context IN ('new', 'loaded', 'lost')),
+    conversation TEXT,
+    note TEXT,
     own_activity INTEGER NOT NULL CHECK (own_activity >= 0),
     created_at INTEGER NOT NULL,
     PRIMARY KEY (session, id),

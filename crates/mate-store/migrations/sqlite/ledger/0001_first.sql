@@ -162,6 +162,9 @@ CREATE TABLE tasks (
     instructions TEXT NOT NULL,
     policy TEXT NOT NULL,
     number INTEGER NOT NULL CHECK (number > 0),
+    continues TEXT REFERENCES tasks (id),
+    resumes INTEGER NOT NULL CHECK (resumes >= 0),
+    resume_due INTEGER NOT NULL CHECK (resume_due IN (0, 1)),
     created_at INTEGER NOT NULL,
     from_state TEXT NOT NULL,
     state TEXT NOT NULL,
@@ -181,6 +184,8 @@ CREATE TABLE tasks (
     UNIQUE (session, number),
     FOREIGN KEY (project, session) REFERENCES sessions (project, id),
     FOREIGN KEY (from_state, state) REFERENCES task_moves (from_state, to_state),
+    CHECK (continues <> id AND (resumes = 0 OR continues IS NOT NULL)),
+    CHECK (resume_due = 0 OR state = 'failed'),
     CHECK ((approved_by IS NULL) = (approved_at IS NULL)),
     CHECK (state NOT IN ('accepted', 'running', 'stop_requested') OR approved_by IS NOT NULL),
     CHECK ((turn IS NULL) = (epoch IS NULL) AND (turn IS NULL) = (started_at IS NULL)),
@@ -199,6 +204,8 @@ CREATE INDEX tasks_of_project ON tasks (project, id);
 CREATE INDEX tasks_by_state ON tasks (project, state, id);
 CREATE INDEX tasks_accepted ON tasks (session, number) WHERE state = 'accepted';
 CREATE UNIQUE INDEX tasks_one_running ON tasks (session) WHERE state IN ('running', 'stop_requested');
+CREATE UNIQUE INDEX tasks_one_continuation ON tasks (continues) WHERE state <> 'rejected';
+CREATE INDEX tasks_resume_due ON tasks (id) WHERE resume_due = 1;
 CREATE INDEX tasks_unfinished ON tasks (session) WHERE state IN ('accepted', 'running', 'stop_requested');
 
 CREATE TABLE ledger_events (
