@@ -79,7 +79,11 @@ pub const POINTS: &[Point] = &[
         Worker,
         "the runtime has opened its session; the journal does not know its id",
     ),
-    at("worker.session_recorded", Worker, "the journal says that the runtime is ready; no prompt is intended"),
+    at(
+        "worker.session_recorded",
+        Worker,
+        "the journal says that the runtime is ready; no prompt is intended",
+    ),
     at("worker.prompt_intended", Worker, "the prompt's intent is durable; no byte of it went out"),
     at("worker.prompt_sent", Worker, "the prompt was given to the transport; no answer came"),
     at("admit.observed", Worker, "the ledger has seen the time of a call; its limit is not reserved"),
