@@ -13,6 +13,7 @@ const ADVANCE: &str = "UPDATE journal_heads SET seq = $4, head = $5, writes = $6
 const APPEND: &str = "INSERT INTO journal_events (session, seq, prev, epoch, task, turn, type, at, data, hash)
     VALUES ($1, $2, (SELECT MAX(e.seq) FROM journal_events e WHERE e.session = $1 AND e.task = $4), $3, $4, $5, $6,
         $7, $8, $9)";
+
 /// Who writes.
 #[derive(Clone, Debug)]
 pub(super) struct Pen {
