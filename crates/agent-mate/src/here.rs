@@ -52,6 +52,8 @@ pub(crate) fn log_to_stderr(level: &str) {
         .filter_map(|rule| rule.parse().ok())
         .fold(filter, EnvFilter::add_directive);
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false);
+    // A log on a full disk loses lines. Complaining about that where the log goes would be a panic.
+    let logs = logs.log_internal_errors(false);
     let _ = logs.with_ansi(io::stderr().is_terminal()).try_init();
 }
 

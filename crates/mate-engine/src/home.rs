@@ -104,6 +104,7 @@ impl Home {
         let folder = self.session(session);
         make_private(&folder.0)?;
         make_private(&folder.workspace())?;
+        crate::spill::create(&folder)?;
         sync_folder(&folder.0)?;
         sync_folder(&self.0.join("sessions"))?;
         sync_folder(&self.0)?;
@@ -132,6 +133,12 @@ impl SessionFolder {
     #[must_use]
     pub fn lock(&self) -> PathBuf {
         self.0.join("lock")
+    }
+
+    /// Room for outcomes that the journal cannot take at the moment.
+    #[must_use]
+    pub fn spill(&self) -> PathBuf {
+        self.0.join("held")
     }
 
     /// The worker's own log.

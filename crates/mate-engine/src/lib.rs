@@ -15,6 +15,7 @@ pub mod recover;
 pub mod schedule;
 pub mod secrets;
 pub mod settings;
+pub mod spill;
 pub mod stores;
 pub mod surroundings;
 pub mod task;
@@ -27,6 +28,7 @@ pub use principal::Principal;
 pub use recover::{Recovered, Undertaker};
 pub use schedule::{Launcher, Round, Scheduler};
 pub use settings::Settings;
+pub use spill::Spill;
 pub use stores::Stores;
 pub use task::{
     Conversation, Cursor, EventPage, EventView, OperationPage, OperationView, Report, Resume, Submit,

@@ -53,6 +53,8 @@ pub struct SessionSettings {
     pub list_seconds: u64,
     /// How long one call may take.
     pub call_seconds: u64,
+    /// How long the worker waits for a journal that cannot be written or read; then it ends, and recovery takes over.
+    pub journal_seconds: u64,
 }
 
 impl Default for SessionSettings {
@@ -63,6 +65,7 @@ impl Default for SessionSettings {
             start_seconds: 120,
             list_seconds: 15,
             call_seconds: 600,
+            journal_seconds: 600,
         }
     }
 }
@@ -90,6 +93,12 @@ impl SessionSettings {
     #[must_use]
     pub const fn idle(&self) -> Duration {
         Duration::from_secs(self.idle_seconds)
+    }
+
+    /// [`Self::journal_seconds`] as a duration.
+    #[must_use]
+    pub const fn journal(&self) -> Duration {
+        Duration::from_secs(self.journal_seconds)
     }
 
     /// [`Self::settle_seconds`] as a duration.

@@ -122,7 +122,8 @@ pub enum OperationState {
 }
 
 /// What became of a call after its intent.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Outcome {
     /// The upstream answered with a result.
     Result {

@@ -23,7 +23,7 @@ pub use bell::Doorbell;
 pub use error::{ConstraintKind, StoreError};
 pub use journal::{
     BULK, Change, JOURNAL_SCHEMA, JournalError, JournalHead, JournalReader, JournalWriter, OperationFacts,
-    Takeover, Written,
+    Pending, Takeover, Written,
 };
 pub use ledger::{
     AdmissionRow, Authority, Claim, Continued, IdempotencyKey, IdempotencyRecord, LEDGER_SCHEMA, Ledger,

@@ -4,3 +4,4 @@
 pub mod explorer;
 pub mod memory;
 pub mod postgres;
+pub mod sqlite;

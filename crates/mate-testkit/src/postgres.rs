@@ -5,11 +5,11 @@
 //! ends with the process however that ends: a shell waits on a pipe that only the process holds open.
 
 use std::{
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Read, Write},
     net::TcpListener,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{
         Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -24,8 +24,8 @@ pub const VARIABLE: &str = "AGENT_MATE_TEST_POSTGRES";
 const HOW_TO_INSTALL: &str = "PostgreSQL is needed for this test: run `./test`, which installs it, or \
     `apt-get install -y postgresql`";
 
-/// The shell that owns the cluster: it makes it, starts the server and names its process id, reads until the test
-/// process is gone, ends the server, and tidies up. Arguments: folder, programs, port, then user and group or nothing.
+/// The shell that owns the cluster: it makes it, starts the server and names its process id, does so again for
+/// each further line that it reads, and ends the server and tidies up when the test process is gone. Arguments: folder, programs, port, then user and group or nothing.
 const WATCHDOG: &str = r#"
 trap '' INT TERM HUP PIPE
 dir=$1 bin=$2 port=$3 user=$4 group=$5
@@ -44,12 +44,18 @@ if ! (as_user "$bin/initdb" --pgdata="$dir/data" --username=mate --auth=trust --
     rm -rf "$dir"
     exit 1
 fi
-(as_user "$bin/postgres" -D "$dir/data" -k "$dir" -h 127.0.0.1 -p "$port" \
-    -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c autovacuum=off \
-    -c max_connections=200 -c shared_buffers=32MB -c deadlock_timeout=50ms) </dev/null >"$dir/log" 2>&1 &
-server=$!
-echo "$server"
-read -r _
+start() {
+    (as_user "$bin/postgres" -D "$dir/data" -k "$dir" -h 127.0.0.1 -p "$port" \
+        -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c autovacuum=off \
+        -c max_connections=200 -c shared_buffers=32MB -c deadlock_timeout=50ms) </dev/null >>"$dir/log" 2>&1 &
+    server=$!
+    echo "$server"
+}
+start
+while read -r _; do
+    wait "$server"
+    start
+done
 # Until it has set its own handlers, what was started in the background ignores this signal: say it until it is gone.
 while kill -QUIT "$server" 2>/dev/null; do
     sleep 0.1
@@ -64,7 +70,9 @@ rm -rf "$dir"
 pub struct Cluster {
     url: String,
     server: u32,
+    folder: PathBuf,
     pipe: Option<ChildStdin>,
+    said: Option<BufReader<ChildStdout>>,
     watchdog: Child,
 }
 
@@ -104,15 +112,50 @@ impl Cluster {
         // From here on the shell removes the folder.
         let dir = dir.keep();
         let pipe = watchdog.stdin.take();
-        let mut first = String::new();
-        if let Some(out) = watchdog.stdout.take() {
-            BufReader::new(out).read_line(&mut first).map_err(|why| why.to_string())?;
-        }
-        let server = first.trim().parse().map_err(|_| "`initdb` failed; its words are above".to_owned())?;
+        let said = watchdog.stdout.take().map(BufReader::new);
         let url = format!("postgresql:///postgres?host={}&port={port}&user=mate", dir.display());
-        let cluster = Self { url, server, pipe, watchdog };
-        cluster.wait_until_ready(&dir.join("log"))?;
+        let mut cluster = Self { url, server: 0, folder: dir, pipe, said, watchdog };
+        cluster.hear().map_err(|_| "`initdb` failed; its words are above".to_owned())?;
         Ok(cluster)
+    }
+
+    /// Learns the server's process id and waits until it serves.
+    fn hear(&mut self) -> Result<(), String> {
+        let mut line = String::new();
+        if let Some(said) = &mut self.said {
+            said.read_line(&mut line).map_err(|why| why.to_string())?;
+        }
+        self.server = line.trim().parse().map_err(|_| "the server was not started".to_owned())?;
+        self.wait_until_ready(&self.folder.join("log"))
+    }
+
+    /// Ends the server at once, as a crash of it would, and waits until it is gone. What it has committed stays.
+    ///
+    /// # Errors
+    /// That it does not end.
+    pub fn stop(&self) -> Result<(), String> {
+        let server = self.server.to_string();
+        let there = PathBuf::from("/proc").join(&server);
+        for _ in 0..600 {
+            if !there.join("cwd").exists() {
+                return Ok(());
+            }
+            // It may not have its handlers yet: the signal is said again.
+            let _ = Command::new("kill").args(["-QUIT", &server]).stderr(Stdio::null()).status();
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Err("PostgreSQL did not end within 30 s".to_owned())
+    }
+
+    /// Starts the server again, on the same data and the same address.
+    ///
+    /// # Errors
+    /// The server's own words.
+    pub fn start_again(&mut self) -> Result<(), String> {
+        if let Some(pipe) = &mut self.pipe {
+            writeln!(pipe, "again").map_err(|why| why.to_string())?;
+        }
+        self.hear()
     }
 
     fn wait_until_ready(&self, log: &Path) -> Result<(), String> {

@@ -4,7 +4,7 @@
 use super::house::{CONNECTION, House};
 use anyhow::{Context, Result, bail};
 use mate_engine::{
-    Engine, Home, SessionLock,
+    Engine, Home, SessionLock, Spill,
     admit::{Admission, Admitted, CurrentTurn, Ended, Go, Request},
 };
 use mate_guard::Redactor;
@@ -51,7 +51,10 @@ impl Hosted {
         let redactor = Arc::new(Redactor::new(Vec::<Vec<u8>>::new())?);
         let writer = journal.clone();
         let next = found.next_operation;
-        let desk = Admission::new(Arc::clone(engine), task.session, task.project, writer, next, redactor);
+        let entropy = Arc::clone(&engine.entropy);
+        let spill = Spill::open(&home.session(task.session), &engine.key, task.session, entropy)?;
+        let desk =
+            Admission::new(Arc::clone(engine), task.session, task.project, writer, spill, next, redactor);
         let connection = engine.connection(&house.who, CONNECTION).await?.id;
         let reader = journal.reader();
         let next_turn = found.next_turn;

@@ -8,7 +8,7 @@ use mate_runtime::acp::{
     Activity, Diagnostic, Event, Message, PermissionAnswer, PermissionRequest, PlanEntry, Role, ToolCall,
     Usage,
 };
-use mate_store::Change;
+use mate_store::{Change, Pending};
 use serde_json::{Value, json};
 use std::{collections::HashSet, sync::Arc};
 
@@ -51,6 +51,8 @@ pub(super) struct Pump {
     pub(super) bridge_tools: Vec<String>,
     turn: Option<TurnId>,
     waiting: Vec<Change>,
+    /// What was handed to the journal last.
+    writing: Option<Pending>,
     speaking: Option<Speech>,
     own: HashSet<String>,
     /// Calls of the bridge's tools, as the runtime shows them.
@@ -71,6 +73,7 @@ impl Pump {
             bridge_tools: Vec::new(),
             turn: None,
             waiting: Vec::new(),
+            writing: None,
             speaking: None,
             own: HashSet::new(),
             bridged: HashSet::new(),
@@ -128,8 +131,15 @@ impl Pump {
         }
     }
 
-    /// Writes what waits; durable when this returns.
+    /// Hands what waits to the journal, once it has what it was handed before. Does not wait for it: a stop must be
+    /// heard also while the journal cannot be written.
     pub(super) async fn flush(&mut self) -> Result<(), EngineError> {
+        if let Some(writing) = &mut self.writing
+            && writing.look().map_err(EngineError::from)?.is_none()
+        {
+            return Ok(());
+        }
+        self.writing = None;
         let now = self.recorder.clock.monotonic();
         let ripe = |speech: &Speech| now - speech.since >= GATHER || speech.text.len() >= GATHER_BYTES;
         if self.speaking.as_ref().is_some_and(ripe) {
@@ -144,14 +154,23 @@ impl Pump {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        self.recorder.write(std::mem::take(&mut self.waiting)).await?;
+        self.writing = Some(self.recorder.post(std::mem::take(&mut self.waiting)).await?);
         Ok(())
     }
 
-    /// Writes everything, also what the redactor held back.
+    /// Writes everything, also what the redactor held back; durable when this returns.
     pub(super) async fn finish(&mut self) -> Result<(), EngineError> {
         self.end_speech();
-        self.flush().await
+        self.landed().await?;
+        self.flush().await?;
+        self.landed().await
+    }
+
+    async fn landed(&mut self) -> Result<(), EngineError> {
+        match self.writing.take() {
+            Some(writing) => self.recorder.landed(writing).await,
+            None => Ok(()),
+        }
     }
 
     fn activity(&mut self, activity: Activity) {

@@ -53,6 +53,10 @@ impl Worker {
             self.close_bridge().await;
             self.bury(live, Some(turn.id)).await?;
         }
+        // What is known has its place in the journal before the turn is over.
+        tokio::time::timeout(self.settings.session.journal(), self.desk.recorded())
+            .await
+            .map_err(|_| anyhow!("the journal could not take the outcomes in time: recovery does it"))?;
         self.end_settling(turn.id).await?;
         if let Err(error) = self.conclude(task).await {
             if !lacks_evidence(&error) {
@@ -69,7 +73,7 @@ impl Worker {
     }
 
     async fn close_turn(&self, turn: Turn, end: TurnEnd) -> Result<Turn> {
-        let in_flight = self.reader.open_count().await?;
+        let in_flight = self.patiently(|| self.reader.open_count()).await?;
         let data = json!({ "end": end, "in_flight": in_flight });
         let transition =
             turn.state.decide(TurnCommand::Finish { end, in_flight }, self.engine.clock.now())?;
@@ -82,10 +86,13 @@ impl Worker {
         Ok(Turn { state, ..turn })
     }
 
-    /// Waits until nothing is in flight; says whether that came true in time.
+    /// Waits until no call is out any more; says whether that came true in time. An outcome that is known and that
+    /// the journal cannot take yet is not waited for here.
     async fn settle(&self, live: &mut Option<Live>, pump: &mut Pump, patience: Duration) -> bool {
         let idle = async {
-            while self.reader.open_count().await.is_ok_and(|open| open > 0) {
+            while self.desk.out() > 0
+                || (self.desk.unrecorded() == 0 && self.reader.open_count().await.is_ok_and(|open| open > 0))
+            {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
@@ -114,11 +121,12 @@ impl Worker {
     }
 
     async fn end_settling(&self, turn: TurnId) -> Result<()> {
-        let turn = self.reader.turn(turn).await?.ok_or_else(|| anyhow!("the turn is gone"))?;
+        let turn =
+            self.patiently(|| self.reader.turn(turn)).await?.ok_or_else(|| anyhow!("the turn is gone"))?;
         if !matches!(turn.state, TurnState::Settling { .. }) {
             return Ok(());
         }
-        let in_flight = self.reader.open_count().await?;
+        let in_flight = self.patiently(|| self.reader.open_count()).await?;
         let transition = turn.state.decide(TurnCommand::Close { in_flight }, self.engine.clock.now())?;
         let event = Change::Event(self.recorder.draft(EventType::TurnEnded, json!({ "settled": true })));
         let change = Change::MoveTurn { turn: turn.id, transition, report: None, evidence: None };

@@ -19,7 +19,7 @@ use crate::opening::{self, Opened};
 use activity::{OwnTools, Pump};
 use anyhow::{Context, Result, anyhow, bail};
 use mate_bridge::Bridge;
-use mate_engine::{Engine, Home, SessionFolder, SessionLock, Settings, admit::Admission};
+use mate_engine::{Engine, EngineError, Home, SessionFolder, SessionLock, Settings, Spill, admit::Admission};
 use mate_guard::{Redactor, SessionBearer};
 use mate_model::{
     ConnectionId, Epoch, SessionId,
@@ -45,6 +45,9 @@ use tokio::{sync::watch, task::JoinHandle};
 
 /// How often the ledger is asked for the next task, or whether to stop, when no doorbell says so.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// How often a store that is not available is asked again.
+const AGAIN_PER_SECOND: u32 = 2;
 
 /// One session's worker.
 pub(super) struct Worker {
@@ -106,15 +109,18 @@ impl Worker {
             .with_context(|| format!("the registration of runtime {}", runtime.name))?;
         let (journal, found) = engine.stores.journal_writer(id, epoch, engine.clock.now()).await?;
         mate_fault::point_async!("worker.taken_over");
+        let spill = Spill::open(&home.session(id), &engine.key, id, Arc::clone(&engine.entropy))?;
+        engine.take_in(&spill, &journal).await?;
         let bearer = SessionBearer::mint(engine.entropy.as_ref()).reveal().to_owned();
         let redactor = Arc::new(bridge::redactor(&engine, session.project, &registration, &bearer).await?);
-        let recorder = Recorder::new(journal.clone(), Arc::clone(&engine.clock));
+        let recorder = Recorder::new(journal.clone(), Arc::clone(&engine.clock), settings.session.journal());
         let reader = journal.reader();
         let desk = Admission::new(
             Arc::clone(&engine),
             id,
             session.project,
             journal,
+            spill,
             found.next_operation,
             Arc::clone(&redactor),
         );
@@ -154,7 +160,7 @@ impl Worker {
         let mut pump = Pump::new(self.recorder.clone(), Arc::clone(&self.redactor), self.own_tools());
         let mut idle = Duration::ZERO;
         let result = loop {
-            match self.next_task().await? {
+            match self.patiently(|| self.next_task()).await? {
                 Some(task) if task.state.run().is_none() && self.connections_changed().await? => break Ok(()),
                 Some(task) => {
                     idle = Duration::ZERO;
@@ -181,13 +187,31 @@ impl Worker {
         result
     }
 
-    async fn next_task(&self) -> Result<Option<Task>> {
+    async fn next_task(&self) -> Result<Option<Task>, EngineError> {
         let session = self.session.id;
         let task = match self.engine.ledger.running(session).await? {
             Some(task) => Some(task),
             None => self.engine.ledger.next_accepted(session).await?,
         };
         Ok(task)
+    }
+
+    /// Asks a store again for as long as it is not available, within the session's patience.
+    async fn patiently<T, E: Into<EngineError>, F: Future<Output = Result<T, E>>>(
+        &self,
+        ask: impl Fn() -> F,
+    ) -> Result<T, EngineError> {
+        let mut tries = self.settings.session.journal_seconds * u64::from(AGAIN_PER_SECOND);
+        loop {
+            match ask().await.map_err(Into::into) {
+                Err(EngineError::Unavailable(why)) if tries > 0 => {
+                    tries -= 1;
+                    tracing::warn!(why, "a store cannot be read; trying again");
+                    tokio::time::sleep(Duration::from_secs(1) / AGAIN_PER_SECOND).await;
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Gives the session back.

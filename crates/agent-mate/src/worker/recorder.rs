@@ -8,11 +8,14 @@ use mate_model::{
     task::StopEvidence,
     words::ReportStatus,
 };
-use mate_store::{Change, JournalWriter, Written};
+use mate_store::{Change, JournalWriter, Pending, Written};
 use serde_json::{Value, json};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
 };
 
 /// Diagnostics that are kept of one worker; the rest is counted.
@@ -23,13 +26,15 @@ const MAX_DIAGNOSTICS: u32 = 500;
 pub(super) struct Recorder {
     pub(super) journal: JournalWriter,
     pub(super) clock: Arc<dyn Clock>,
+    /// How long a journal that cannot be written is waited for.
+    patience: Duration,
     diagnostics: Arc<AtomicU32>,
     turn: Arc<std::sync::RwLock<Option<CurrentTurn>>>,
 }
 
 impl Recorder {
-    pub(super) fn new(journal: JournalWriter, clock: Arc<dyn Clock>) -> Self {
-        Self { journal, clock, diagnostics: Arc::default(), turn: Arc::default() }
+    pub(super) fn new(journal: JournalWriter, clock: Arc<dyn Clock>, patience: Duration) -> Self {
+        Self { journal, clock, patience, diagnostics: Arc::default(), turn: Arc::default() }
     }
 
     pub(super) fn now(&self) -> Micros {
@@ -54,9 +59,33 @@ impl Recorder {
         }
     }
 
-    /// Writes changes; durable when this returns.
+    /// Writes changes; durable when this returns. A journal that cannot be written now is waited for.
     pub(super) async fn write(&self, changes: Vec<Change>) -> Result<Written, EngineError> {
-        Ok(self.journal.write(changes).await?)
+        Ok(self.journal.write_patiently(changes, self.patience).await?)
+    }
+
+    /// Queues changes, behind those before them; durable when the answer says so.
+    pub(super) async fn post(&self, changes: Vec<Change>) -> Result<Pending, EngineError> {
+        Ok(self.journal.post(changes).await?)
+    }
+
+    /// Waits until queued changes are durable.
+    pub(super) async fn landed(&self, mut pending: Pending) -> Result<(), EngineError> {
+        let late = || EngineError::Unavailable("the journal could not be written in time".to_owned());
+        let landed = tokio::time::timeout(self.patience, pending.written()).await;
+        landed.map_err(|_| late())??;
+        Ok(())
+    }
+
+    /// Queues one event that nothing waits for. Whatever is written later stands behind it.
+    pub(super) async fn later(&self, kind: EventType, data: Value) -> Result<(), EngineError> {
+        let mut pending = self.post(vec![Change::Event(self.draft(kind, data))]).await?;
+        tokio::spawn(async move {
+            if let Err(error) = pending.written().await {
+                tracing::error!(%error, %kind, "an event could not be recorded");
+            }
+        });
+        Ok(())
     }
 
     /// Writes one event; durable when this returns.
@@ -73,7 +102,8 @@ impl Recorder {
         data: Value,
     ) -> Result<(), EngineError> {
         let event = Change::Event(self.draft(kind, data));
-        self.write(vec![Change::SetReport { turn: turn.turn, status }, event]).await?;
+        // The agent waits, and is told to send it again.
+        self.journal.write(vec![Change::SetReport { turn: turn.turn, status }, event]).await?;
         mate_fault::point_async!("report.committed");
         Ok(())
     }

@@ -151,7 +151,7 @@ impl Worker {
         let end = match self.prompt(task, &text.whole, permit, live, pump, &mut wishes).await? {
             // What the runtime does not show is on record here all the same.
             TurnEnd::Answered { reason, empty: true } => {
-                let known = self.reader.turn(turn.id).await?;
+                let known = self.patiently(|| self.reader.turn(turn.id)).await?;
                 let reported = known.is_some_and(|turn| turn.report.is_some());
                 TurnEnd::Answered { reason, empty: !reported && self.desk.numbered() == before }
             }
@@ -209,7 +209,8 @@ impl Worker {
         let end = loop {
             tokio::select! {
                 end = &mut prompt => break end?,
-                Some(event) = alive.events.recv() => {
+                // What cannot be written yet is not taken either, beyond a bound.
+                Some(event) = alive.events.recv(), if !pump.is_full() => {
                     pump.take(event);
                     while let Ok(event) = alive.events.try_recv() {
                         pump.take(event);
@@ -220,7 +221,8 @@ impl Worker {
                 wish = wishes.changed() => ladder.wish(wish),
                 stepped = ladder.step() => {
                     mate_fault::point_async!("stop.step_taken");
-                    self.recorder.event(EventType::StopStep, stepped?).await?;
+                    // A stop goes on while the journal cannot be written.
+                    self.recorder.later(EventType::StopStep, stepped?).await?;
                 }
                 _ = tick.tick() => {
                     pump.flush().await?;

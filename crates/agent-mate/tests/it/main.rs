@@ -17,6 +17,8 @@ mod first_light;
 #[cfg(test)]
 mod going_on;
 #[cfg(test)]
+mod held;
+#[cfg(test)]
 mod homes;
 #[cfg(test)]
 mod keys;

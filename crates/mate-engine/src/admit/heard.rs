@@ -8,6 +8,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
 };
+use tokio::sync::oneshot;
 
 /// How many are remembered until the journal has them for sure; each later operation writes some of them.
 const RECENT: usize = 4_096;
@@ -47,6 +48,8 @@ impl Heard {
 pub struct Receipt {
     news: Option<(Arc<Heard>, OperationId)>,
     _twin: Option<TwinGuard>,
+    /// Tells by being dropped that it is known whether the answer arrived.
+    _over: Option<oneshot::Sender<()>>,
 }
 
 impl fmt::Debug for Receipt {
@@ -59,12 +62,19 @@ impl fmt::Debug for Receipt {
 impl Receipt {
     /// For an answer whose arrival changes nothing.
     pub(super) const fn plain() -> Self {
-        Self { news: None, _twin: None }
+        Self { news: None, _twin: None, _over: None }
     }
 
     /// For the success of an operation.
     pub(super) fn of(heard: &Arc<Heard>, operation: OperationId, twin: Option<TwinGuard>) -> Self {
-        Self { news: Some((Arc::clone(heard), operation)), _twin: twin }
+        Self { news: Some((Arc::clone(heard), operation)), _twin: twin, _over: None }
+    }
+
+    /// For an outcome that the journal does not have yet, and what is resolved when this is gone.
+    pub(super) fn held(heard: Option<&Arc<Heard>>, operation: OperationId) -> (Self, oneshot::Receiver<()>) {
+        let (tell, over) = oneshot::channel();
+        let news = heard.map(|heard| (Arc::clone(heard), operation));
+        (Self { news, _twin: None, _over: Some(tell) }, over)
     }
 
     /// The answer was handed to a caller that is still there.

@@ -7,7 +7,7 @@ use super::{
     standing::Allowed,
     twins::{TwinGuard, TwinKey},
 };
-use crate::EngineError;
+use crate::{EngineError, spill::Slot};
 use mate_model::{
     Micros, OperationId,
     event::{Draft, EventType},
@@ -27,6 +27,8 @@ pub struct Go {
     pub(super) twin: Option<TwinGuard>,
     pub(super) settles: Vec<Operation>,
     key: OperationId,
+    /// Room for the outcome, should the journal not take it.
+    pub(super) slot: Slot,
     /// The W3C trace id of the call, 32 hexadecimal digits.
     pub trace: String,
 }
@@ -135,6 +137,11 @@ impl Admission {
             let why = "nobody waits for the answer any more";
             return self.deny(request, turn, requested_at, Some(&allowed), DenyReason::CallerGone, why).await;
         }
+        let Some(slot) = self.spill.reserve() else {
+            let why = "too many calls of this session are in flight, or their outcomes are not recorded yet";
+            let reason = DenyReason::NotRecordable;
+            return self.deny(request, turn, requested_at, Some(&allowed), reason, why).await;
+        };
         // A clock that was set back would put the call before what is known: nothing new until it is right.
         self.engine.ledger.observe_time(self.now()).await?;
         mate_fault::point_async!("admit.observed");
@@ -150,11 +157,11 @@ impl Admission {
         let operation =
             self.operation(request, turn, requested_at, Some(&allowed), class, imprint, trace.clone());
         let operation = Operation { repeats, ..operation };
-        let permit = self.commit_intent(operation).await?;
+        let (permit, slot) = self.commit_intent(operation, slot).await?;
         let twin = twin.map(TwinGuard::intended);
         mate_fault::point_async!("admit.intended");
         let key = key.unwrap_or(permit.operation());
-        let go = Go { permit, class, turn, twin, settles, key, trace };
+        let go = Go { permit, class, turn, twin, slot, settles, key, trace };
         self.second_read(request, go).await
     }
 
@@ -178,7 +185,7 @@ impl Admission {
         Ok(Admitted::Refused(format!("{why}. The call was NOT made ({operation}). {}", next_step(reason))))
     }
 
-    async fn commit_intent(&self, operation: Operation) -> Result<Permit, EngineError> {
+    async fn commit_intent(&self, operation: Operation, slot: Slot) -> Result<(Permit, Slot), EngineError> {
         let now = self.now();
         let transition = OperationState::Requested
             .decide(operation.class, OperationCommand::Admit, now)
@@ -189,19 +196,24 @@ impl Admission {
             now,
             json!({ "grant": operation.grant, "repeats": operation.repeats }),
         );
-        let id = operation.id;
+        let (id, class) = (operation.id, operation.class);
+        let turn = CurrentTurn { task: operation.task, turn: operation.turn };
         let operation = Operation { state: transition.to().clone(), admitted_at: Some(now), ..operation };
-        let written = self
-            .journal
-            .write(vec![
-                Change::AddOperation { operation: Box::new(operation), transition },
-                Change::Event(event),
-            ])
-            .await?;
+        let add = Change::AddOperation { operation: Box::new(operation), transition };
+        let written = match self.journal.write(vec![add, Change::Event(event)]).await {
+            Ok(written) => written,
+            Err(error) => {
+                if error.maybe_committed() {
+                    self.never_sent(id, class, turn, slot).await?;
+                }
+                return Err(error.into());
+            }
+        };
         let permit = written.permits.into_iter().find(|permit| permit.operation() == id);
-        permit.ok_or_else(|| {
+        let permit = permit.ok_or_else(|| {
             EngineError::Internal("the journal gave no permit for a committed intent".to_owned())
-        })
+        })?;
+        Ok((permit, slot))
     }
 
     /// Records that a result is given to the runtime which it had not heard of.

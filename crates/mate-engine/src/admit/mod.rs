@@ -19,9 +19,9 @@ pub use intent::{Admitted, Go};
 pub use kept::KEEP;
 pub use request::Request;
 pub use settle::Ended;
-pub(crate) use settle::{detail, settled_event};
+pub(crate) use settle::{detail, recorded, settled_event};
 
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, Spill};
 use heard::Heard;
 use mate_guard::{DigestKey, Redactor, Vault};
 use mate_model::{
@@ -33,6 +33,7 @@ use std::sync::{
     Arc, RwLock,
     atomic::{AtomicU64, Ordering},
 };
+use tokio::sync::watch;
 use twins::Twins;
 
 /// The turn that calls belong to.
@@ -51,6 +52,9 @@ pub struct Admission {
     project: ProjectId,
     journal: JournalWriter,
     reader: JournalReader,
+    spill: Arc<Spill>,
+    /// How many outcomes are known that the journal does not have yet.
+    unrecorded: watch::Sender<usize>,
     digests: DigestKey,
     vault: Vault,
     heard: Arc<Heard>,
@@ -64,13 +68,14 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// A desk for the session whose journal is held by `journal`.
+    /// A desk for the session whose journal is held by `journal`, and whose spill file by `spill`.
     #[must_use]
     pub fn new(
         engine: Arc<Engine>,
         session: SessionId,
         project: ProjectId,
         journal: JournalWriter,
+        spill: Arc<Spill>,
         next_operation: u64,
         redactor: Arc<Redactor>,
     ) -> Self {
@@ -83,6 +88,8 @@ impl Admission {
             project,
             journal,
             reader,
+            spill,
+            unrecorded: watch::Sender::new(0),
             digests: DigestKey::of_session(&key),
             vault: Vault::new(&key),
             heard,

@@ -1,16 +1,26 @@
 //! What became of an admitted call, written before the runtime hears of it.
 
-use super::{Admission, Go, Receipt, twins::TwinGuard};
-use crate::EngineError;
+use super::{Admission, CurrentTurn, Go, Receipt, twins::TwinGuard};
+use crate::{
+    EngineError,
+    spill::{Held, Slot, record},
+};
 use mate_model::{
-    Micros, OperationId,
+    Clock, Micros, OperationId, Refusal,
     event::{Draft, EventType},
     operation::{Evidence, OperationCommand, OperationState, OperationStateWord, Outcome, Verdict},
     records::Operation,
     words::{EffectClass, EvidenceKind},
 };
-use mate_store::{Change, OperationFacts};
+use mate_store::{Change, JournalError, JournalWriter, OperationFacts, Pending, Written};
 use serde_json::json;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::oneshot;
+
+/// How long a journal may take for an outcome before it is held beside it. A journal in trouble is not waited for.
+const SOON: Duration = Duration::from_secs(2);
+/// What even a healthy journal may take.
+const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// How a call ended, with its times and the size of its result.
 #[derive(Clone, Debug)]
@@ -35,14 +45,108 @@ impl Admission {
     /// Records how an admitted call ended. Uses up the leave to send it. What is given back tells whether the runtime
     /// has heard of it.
     ///
+    /// When the journal cannot take it at the moment it is held in the session's spill file, which is as durable,
+    /// until the journal has it.
+    ///
     /// # Errors
-    /// The journal's: then the outcome is not recorded, and the agent must not be told of one.
+    /// The journal's, when the outcome could not be held either: the agent must not be told of one then.
     pub async fn settle(&self, go: Go, ended: Ended) -> Result<Receipt, EngineError> {
-        let (from, operation) = (OperationState::InFlight, go.operation());
-        let word = self.write_outcome(operation, &from, go.class, go.turn, ended, &go.settles).await?;
-        let twin = go.twin.map(TwinGuard::settled);
+        let (operation, from) = (go.operation(), OperationState::InFlight);
+        let held = Held::new(operation, &ended);
+        let (word, changes) = self.outcome(operation, &from, go.class, go.turn, ended, &go.settles)?;
         let news = word == OperationStateWord::Succeeded && go.class != EffectClass::Read;
-        Ok(if news { Receipt::of(&self.heard, operation, twin) } else { Receipt::plain() })
+        let mut pending = self.journal.post(changes).await?;
+        if let Some(written) = self.soon(&mut pending).await {
+            written?;
+            mate_fault::point_async!("settle.committed");
+            let twin = go.twin.map(TwinGuard::settled);
+            return Ok(if news { Receipt::of(&self.heard, operation, twin) } else { Receipt::plain() });
+        }
+        let slot = go.slot.hold(held.clone()).await;
+        let kept = slot.as_ref().map(|_| ()).map_err(Clone::clone);
+        let (receipt, over) = Receipt::held(news.then_some(&self.heard), operation);
+        self.follow(pending, held, slot.ok(), go.twin, Some(over));
+        kept.map_err(|why| {
+            EngineError::Unavailable(format!("the outcome can be neither recorded nor held ({why})"))
+        })?;
+        tracing::warn!(%operation, "the journal cannot take an outcome now: it is held");
+        Ok(receipt)
+    }
+
+    /// The intent of a call may have been written although the journal said that it was not: it was never sent.
+    pub(super) async fn never_sent(
+        &self,
+        operation: OperationId,
+        class: EffectClass,
+        turn: CurrentTurn,
+        slot: Slot,
+    ) -> Result<(), EngineError> {
+        let ended = Ended::not_sent("the journal did not confirm the call's intent in time".to_owned());
+        let held = Held::new(operation, &ended);
+        let (_, changes) = recorded(operation, &OperationState::InFlight, class, turn, ended, self.now())?;
+        let pending = self.journal.post(changes).await?;
+        let slot = slot.hold(held.clone()).await;
+        self.follow(pending, held, slot.ok(), None, None);
+        Ok(())
+    }
+
+    /// Waits in the background until the journal has an outcome. Equal calls are let in after that, and when it is
+    /// known (`over`) whether its answer has reached the runtime.
+    fn follow(
+        &self,
+        pending: Pending,
+        held: Held,
+        slot: Option<Slot>,
+        twin: Option<TwinGuard>,
+        over: Option<oneshot::Receiver<()>>,
+    ) {
+        let (journal, clock) = (self.journal.clone(), Arc::clone(&self.engine.clock));
+        let follower = Follower { journal, clock, held, slot };
+        let unrecorded = self.unrecorded.clone();
+        unrecorded.send_modify(|count| *count += 1);
+        tokio::spawn(async move {
+            // One that failed is left to recovery, and counts as long as the worker lives.
+            if follower.follow(pending).await {
+                unrecorded.send_modify(|count| *count -= 1);
+                if let Some(over) = over {
+                    // Nothing is sent: the other end is dropped with the receipt.
+                    let _ = over.await;
+                }
+                drop(twin.map(TwinGuard::settled));
+            }
+        });
+    }
+
+    /// How many calls are out whose outcome is not known yet.
+    #[must_use]
+    pub fn out(&self) -> usize {
+        self.spill.out()
+    }
+
+    /// How many outcomes are known that the journal does not have yet.
+    #[must_use]
+    pub fn unrecorded(&self) -> usize {
+        *self.unrecorded.borrow()
+    }
+
+    /// Waits until the journal has every outcome that is known.
+    pub async fn recorded(&self) {
+        let mut unrecorded = self.unrecorded.subscribe();
+        // The sender lives as long as this desk.
+        let _ = unrecorded.wait_for(|count| *count == 0).await;
+    }
+
+    /// What the journal says of a write, when it says so soon; none when it is in trouble, or slow.
+    async fn soon(&self, pending: &mut Pending) -> Option<Result<Written, JournalError>> {
+        if let Ok(written) = tokio::time::timeout(AT_ONCE, pending.written()).await {
+            return Some(written);
+        }
+        tokio::select! {
+            biased;
+            written = pending.written() => Some(written),
+            () = self.journal.troubled() => None,
+            () = tokio::time::sleep(SOON) => None,
+        }
     }
 
     /// Records an answer that came after its call had been given up as unknown.
@@ -55,8 +159,8 @@ impl Admission {
         ended: Ended,
     ) -> Result<OperationStateWord, EngineError> {
         let row = self.reader.operation(operation).await?.ok_or(EngineError::NotFound)?;
-        let turn = super::CurrentTurn { task: row.task, turn: row.turn };
-        let word = self.write_outcome(operation, &row.state, row.class, turn, ended, &[]).await?;
+        let turn = CurrentTurn { task: row.task, turn: row.turn };
+        let word = self.write_outcome(operation, &row.state, row.class, turn, ended).await?;
         // It may have been the last uncertainty of its task.
         self.engine.settle(&self.reader, row.task).await?;
         Ok(word)
@@ -67,35 +171,33 @@ impl Admission {
         id: OperationId,
         from: &OperationState,
         class: EffectClass,
-        turn: super::CurrentTurn,
+        turn: CurrentTurn,
         ended: Ended,
-        settles: &[Operation],
     ) -> Result<OperationStateWord, EngineError> {
-        let now = self.now();
-        let transition = from.decide(class, OperationCommand::Settle(ended.outcome), now)?;
-        let word = transition.to().word();
-        let event = Draft {
-            kind: settled_event(word),
-            task: Some(turn.task),
-            turn: Some(turn.turn),
-            at: now,
-            data: json!({
-                "operation": id,
-                "duration_us": ended.facts.duration_us,
-                "size": ended.facts.result_size,
-                "detail": detail(transition.to()),
-            }),
-        };
-        let kept = self.keep(id, class, transition.to(), ended.result.as_deref())?;
-        let mut changes =
-            vec![Change::MoveOperation { id, transition, facts: ended.facts }, Change::Event(event)];
-        changes.extend(kept);
-        if word == OperationStateWord::Succeeded {
-            changes.extend(self.settled_with(id, settles, now)?);
-        }
+        let (word, changes) = self.outcome(id, from, class, turn, ended, &[])?;
         self.journal.write(changes).await?;
         mate_fault::point_async!("settle.committed");
         Ok(word)
+    }
+
+    /// What is written of an outcome, and the state that it leads to.
+    fn outcome(
+        &self,
+        id: OperationId,
+        from: &OperationState,
+        class: EffectClass,
+        turn: CurrentTurn,
+        mut ended: Ended,
+        settles: &[Operation],
+    ) -> Result<(OperationStateWord, Vec<Change>), EngineError> {
+        let now = self.now();
+        let result = ended.result.take();
+        let (to, mut changes) = recorded(id, from, class, turn, ended, now)?;
+        changes.extend(self.keep(id, class, &to, result.as_deref())?);
+        if matches!(to, OperationState::Succeeded { .. }) {
+            changes.extend(self.settled_with(id, settles, now)?);
+        }
+        Ok((to.word(), changes))
     }
 
     /// The uncertain operations that went out under the key of one that has succeeded have succeeded with it.
@@ -127,6 +229,62 @@ impl Admission {
         }
         Ok(changes)
     }
+}
+
+/// An outcome on its way into the journal after its call was answered, or given up.
+struct Follower {
+    journal: JournalWriter,
+    clock: Arc<dyn Clock>,
+    held: Held,
+    slot: Option<Slot>,
+}
+
+impl Follower {
+    /// Waits until the journal has it, and gives the slot back; says whether that came true.
+    async fn follow(self, mut pending: Pending) -> bool {
+        let operation = self.held.operation;
+        let written = match pending.written().await {
+            Ok(_) => Ok(()),
+            // The operation moved: its present state decides.
+            Err(JournalError::Conflict(_)) => record(&self.journal, &self.held, self.clock.now()).await,
+            Err(error) => Err(error.into()),
+        };
+        if let Err(error) = written {
+            tracing::error!(%operation, %error, "a held outcome is left to recovery");
+            return false;
+        }
+        if let Some(slot) = self.slot {
+            slot.free().await;
+        }
+        tracing::info!(%operation, "the journal has the outcome that was held");
+        true
+    }
+}
+
+/// The changes that record an outcome by itself, and the state that they lead to.
+pub(crate) fn recorded(
+    id: OperationId,
+    from: &OperationState,
+    class: EffectClass,
+    turn: CurrentTurn,
+    ended: Ended,
+    now: Micros,
+) -> Result<(OperationState, Vec<Change>), Refusal> {
+    let transition = from.decide(class, OperationCommand::Settle(ended.outcome), now)?;
+    let to = transition.to().clone();
+    let event = Draft {
+        kind: settled_event(to.word()),
+        task: Some(turn.task),
+        turn: Some(turn.turn),
+        at: now,
+        data: json!({
+            "operation": id,
+            "duration_us": ended.facts.duration_us,
+            "size": ended.facts.result_size,
+            "detail": detail(&to),
+        }),
+    };
+    Ok((to, vec![Change::MoveOperation { id, transition, facts: ended.facts }, Change::Event(event)]))
 }
 
 /// The event that tells of an outcome.

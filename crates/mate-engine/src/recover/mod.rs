@@ -6,7 +6,7 @@
 mod classify;
 mod give_up;
 
-use crate::{Engine, EngineError, SessionLock};
+use crate::{Engine, EngineError, SessionLock, Spill};
 use async_trait::async_trait;
 use mate_model::{
     Epoch, SessionId,
@@ -18,7 +18,7 @@ use mate_model::{
 };
 use mate_store::Change;
 use serde_json::json;
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 /// Makes sure that nothing of a session lives, and says what proves it.
 #[async_trait]
@@ -37,6 +37,8 @@ pub struct Recovered {
     pub operations: u64,
     /// How many of them are unknown.
     pub unknown: u64,
+    /// Outcomes that the worker had held, and that the journal has now.
+    pub held: u64,
 }
 
 impl Engine {
@@ -85,6 +87,9 @@ impl Engine {
         let (journal, _) = self.stores.journal_writer(session.id, epoch, self.clock.now()).await?;
         mate_fault::point_async!("recover.taken_over");
         let reader = journal.reader();
+        // What was answered has proof: it is in the journal before anything is called unknown.
+        let spill = Spill::open(&folder, &self.key, session.id, Arc::clone(&self.entropy))?;
+        let held = self.take_in(&spill, &journal).await?;
         let task = self.ledger.running(session.id).await?;
         let lost = match &task {
             Some(task) => {
@@ -93,6 +98,7 @@ impl Engine {
             None => false,
         };
         let recovered = self.classify(&journal, &reader, task.as_ref(), &evidence).await?;
+        let recovered = Recovered { held, ..recovered };
         if let Some(task) = task {
             if lost {
                 let end = End::Failed {
@@ -120,7 +126,12 @@ impl Engine {
             task: None,
             turn: None,
             at: self.clock.now(),
-            data: json!({ "operations": recovered.operations, "unknown": recovered.unknown, "proof": evidence }),
+            data: json!({
+                "operations": recovered.operations,
+                "unknown": recovered.unknown,
+                "held": recovered.held,
+                "proof": evidence,
+            }),
         };
         journal.write(vec![Change::Event(event)]).await?;
         mate_fault::point_async!("recover.recorded");

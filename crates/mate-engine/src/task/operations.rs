@@ -1,6 +1,10 @@
 //! The operations of a task, read from its session's journal.
 
-use crate::{Engine, EngineError, Principal, admit::detail};
+use crate::{
+    Engine, EngineError, Principal,
+    admit::detail,
+    spill::{held, may_be_held},
+};
 use mate_model::{
     ConnectionId, GrantId, Micros, OperationId, SessionId, TaskId, TurnId,
     operation::{Evidence, OperationState, OperationStateWord},
@@ -52,6 +56,8 @@ pub struct OperationView {
     pub decision: Value,
     /// Why it was denied, if it was.
     pub deny_reason: Option<DenyReason>,
+    /// The call has an outcome that the journal cannot take at the moment; it is kept beside it.
+    pub held: bool,
     /// What there is to say of its state.
     pub detail: Option<String>,
     /// What proves its outcome.
@@ -114,6 +120,7 @@ impl From<Operation> for OperationView {
             grant: row.grant,
             decision: row.decision,
             deny_reason,
+            held: false,
             detail,
             evidence,
             runtime_call: row.runtime_call,
@@ -150,10 +157,9 @@ impl Engine {
         let task = self.task_for(who, task, Role::Viewer).await?;
         let reader = self.stores.journal_reader(task.session).await?;
         let page = reader.operations(Some(task.id), state, after, limit).await?;
-        Ok(OperationPage {
-            items: page.items.into_iter().map(OperationView::from).collect(),
-            next: page.next,
-        })
+        let mut items: Vec<_> = page.items.into_iter().map(OperationView::from).collect();
+        self.mark_held(task.session, &mut items);
+        Ok(OperationPage { items, next: page.next })
     }
 
     /// One operation.
@@ -164,6 +170,20 @@ impl Engine {
         let session = self.ledger.session(id.session).await?.ok_or(EngineError::NotFound)?;
         self.demand(who, session.project, Role::Viewer).await?;
         let row = self.stores.journal_reader(id.session).await?.operation(id).await?;
-        row.map(OperationView::from).ok_or(EngineError::NotFound)
+        let mut view = row.map(OperationView::from).ok_or(EngineError::NotFound)?;
+        self.mark_held(id.session, std::slice::from_mut(&mut view));
+        Ok(view)
+    }
+
+    /// Marks the operations of a session whose outcome is held.
+    pub(crate) fn mark_held(&self, session: SessionId, views: &mut [OperationView]) {
+        if !views.iter().any(|view| may_be_held(view.state)) {
+            return;
+        }
+        let held = held(&self.home.session(session), &self.key, session);
+        for view in views.iter_mut().filter(|view| may_be_held(view.state) && held.contains(&view.id)) {
+            view.held = true;
+            view.detail = Some("outcome held: the journal cannot be written at the moment".to_owned());
+        }
     }
 }

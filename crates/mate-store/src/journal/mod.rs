@@ -24,7 +24,7 @@ pub use error::JournalError;
 pub use operations::call_key;
 pub use reader::{JournalHead, JournalReader};
 pub use takeover::Takeover;
-pub use writer::{BULK, JournalWriter};
+pub use writer::{BULK, JournalWriter, Pending};
 
 use crate::{Migration, Schema};
 

@@ -7,12 +7,12 @@ use super::{
     later::Later,
     takeover,
 };
-use crate::Database;
+use crate::{Database, StoreError};
 use mate_model::{
     Epoch, Micros, OperationId, SessionId, Transition, event::Draft, operation::OperationState,
 };
-use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// How many writes may wait.
 const QUEUE: usize = 1_024;
@@ -28,6 +28,33 @@ pub struct JournalWriter {
     epoch: Epoch,
     queue: mpsc::Sender<Request>,
     later: Later,
+    trouble: watch::Receiver<bool>,
+}
+
+/// A write on its way. Dropping it withdraws the write, unless it is being written already.
+#[derive(Debug)]
+pub struct Pending(oneshot::Receiver<Result<Written, JournalError>>);
+
+impl Pending {
+    /// Waits until the write is durable, however long that takes.
+    ///
+    /// # Errors
+    /// As [`JournalWriter::write`], but for a store that can take nothing now: that is waited out.
+    pub async fn written(&mut self) -> Result<Written, JournalError> {
+        (&mut self.0).await.map_err(|_| JournalError::Closed)?
+    }
+
+    /// What became of the write, if that is known already.
+    ///
+    /// # Errors
+    /// As [`Pending::written`].
+    pub fn look(&mut self) -> Result<Option<Written>, JournalError> {
+        match self.0.try_recv() {
+            Ok(written) => written.map(Some),
+            Err(oneshot::error::TryRecvError::Empty) => Ok(None),
+            Err(oneshot::error::TryRecvError::Closed) => Err(JournalError::Closed),
+        }
+    }
 }
 
 impl JournalWriter {
@@ -45,8 +72,9 @@ impl JournalWriter {
         let (queue, requests) = mpsc::channel(QUEUE);
         let pen = Pen { session, key: session.into(), epoch };
         let later = Later::default();
-        tokio::spawn(Actor::new(Arc::clone(&db), pen, end, requests, later.clone()).run());
-        Ok((Self { db, session, epoch, queue, later }, found))
+        let (tell, trouble) = watch::channel(false);
+        tokio::spawn(Actor::new(Arc::clone(&db), pen, end, requests, later.clone(), tell).run());
+        Ok((Self { db, session, epoch, queue, later, trouble }, found))
     }
 
     /// Writes the changes, all or none; durable when this returns. Waits while the queue is full.
@@ -58,12 +86,53 @@ impl JournalWriter {
     /// [`JournalError::Stale`] when another writer has taken over, [`JournalError::Conflict`] when a row is not as
     /// the changes want it, [`JournalError::TooMany`] above [`BULK`], and the store's.
     pub async fn write(&self, changes: Vec<Change>) -> Result<Written, JournalError> {
+        self.queue(changes, false).await?.written().await
+    }
+
+    /// Like [`JournalWriter::write`], but a store that can take nothing now (full, locked, away) is waited for.
+    /// Writes keep their order. Not for intents: what waits for its intent is refused instead.
+    ///
+    /// # Errors
+    /// As [`JournalWriter::write`]; [`StoreError::Unavailable`] when `patience` is over.
+    pub async fn write_patiently(
+        &self,
+        changes: Vec<Change>,
+        patience: Duration,
+    ) -> Result<Written, JournalError> {
+        let written = async { self.post(changes).await?.written().await };
+        tokio::time::timeout(patience, written).await.unwrap_or_else(|_| {
+            let why = format!("it could not be written for {} s", patience.as_secs());
+            Err(StoreError::Unavailable { why, maybe_committed: true }.into())
+        })
+    }
+
+    /// Queues a write behind those before it. It is tried again while the store can take nothing, for as long as
+    /// somebody holds the answer.
+    ///
+    /// # Errors
+    /// [`JournalError::TooMany`] above [`BULK`], and [`JournalError::Closed`].
+    pub async fn post(&self, changes: Vec<Change>) -> Result<Pending, JournalError> {
+        self.queue(changes, true).await
+    }
+
+    async fn queue(&self, changes: Vec<Change>, patient: bool) -> Result<Pending, JournalError> {
         if changes.len() > BULK {
             return Err(JournalError::TooMany { got: changes.len(), most: BULK });
         }
         let (reply, answer) = oneshot::channel();
-        self.queue.send(Request { changes, reply }).await.map_err(|_| JournalError::Closed)?;
-        answer.await.map_err(|_| JournalError::Closed)?
+        self.queue
+            .send(Request { changes, reply: Some(reply), patient })
+            .await
+            .map_err(|_| JournalError::Closed)?;
+        Ok(Pending(answer))
+    }
+
+    /// Waits until the store is in trouble: its last write failed, and it may pass.
+    pub async fn troubled(&self) {
+        let mut trouble = self.trouble.clone();
+        if trouble.wait_for(|troubled| *troubled).await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Leaves a change to go along with the next write of anybody; costs no commit of its own. It is lost when that

@@ -45,7 +45,12 @@ impl World {
 
     /// The same, with a name of the home's folder to choose.
     pub(crate) fn at(store: Store, home: &str) -> Self {
-        let mut world = Self::bare(store, home, SETTINGS);
+        Self::on((store == Store::Postgres).then(TestDatabase::fresh), home)
+    }
+
+    /// The same, on this database.
+    pub(crate) fn on(database: Option<TestDatabase>, home: &str) -> Self {
+        let mut world = Self::laid_out(database, home, SETTINGS);
         let made = world.ok(&["init"]);
         made["project"]["id"].as_str().expect("a project").clone_into(&mut world.project);
         world.start_serve();
@@ -54,7 +59,10 @@ impl World {
 
     /// A home with its settings, not initialised yet.
     pub(crate) fn bare(store: Store, home: &str, settings: &str) -> Self {
-        let database = (store == Store::Postgres).then(TestDatabase::fresh);
+        Self::laid_out((store == Store::Postgres).then(TestDatabase::fresh), home, settings)
+    }
+
+    fn laid_out(database: Option<TestDatabase>, home: &str, settings: &str) -> Self {
         // Sockets have short names only.
         let folder = tempfile::Builder::new().prefix("am-").tempdir_in("/tmp").expect("a folder");
         let _watchdog = Watchdog::over(folder.path());
@@ -73,11 +81,15 @@ impl World {
 
     /// With the scripted runtime, the effect server as the connection `demo`, and a grant of all its tools.
     pub(crate) fn new(store: Store) -> Self {
-        let world = Self::empty(store);
-        world.scripted("scripted", &[]);
-        world.upstream("demo", &[]);
-        world.grant("demo", "*");
-        world
+        Self::empty(store).with_demo()
+    }
+
+    /// With the scripted runtime, the effect server as the connection `demo`, and a grant of all its tools.
+    pub(crate) fn with_demo(self) -> Self {
+        self.scripted("scripted", &[]);
+        self.upstream("demo", &[]);
+        self.grant("demo", "*");
+        self
     }
 
     /// Registers the scripted runtime under a name.
