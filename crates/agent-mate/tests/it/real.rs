@@ -27,7 +27,9 @@ impl Model {
     fn start() -> (Self, String) {
         let folder = tempfile::Builder::new().prefix("am-model-").tempdir().expect("a folder");
         let mut command = python("stub_llm.py");
+        std::fs::create_dir(folder.path().join("asked")).expect("made");
         command.args(["--port", "0", "--until-eof", "--log"]).arg(folder.path().join("log"));
+        command.arg("--dump").arg(folder.path().join("asked"));
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python3");
         let mut line = String::new();
         let output = process.stdout.take().expect("piped");
@@ -76,6 +78,14 @@ impl Kit {
 
     fn until_begun(&self, tool: &str) {
         until(&format!("{tool} at the upstream"), || (self.probe("call_begin", tool) > 0).then_some(()));
+    }
+
+    /// Whether the model was ever asked with this text.
+    fn model_read(&self, text: &str) -> bool {
+        let asked = std::fs::read_dir(self.model.folder.path().join("asked")).expect("a folder").flatten();
+        asked
+            .into_iter()
+            .any(|file| std::fs::read_to_string(file.path()).is_ok_and(|body| body.contains(text)))
     }
 
     /// How often the model answered with a call of this tool.
@@ -191,5 +201,37 @@ fn real_opencode_and_its_worker_are_killed_in_a_call() {
     let again = kit.world.submit_in(&session, &steps);
     kit.world.wait(&id(&again));
     assert_eq!(kit.world.operation_states(&id(&again)), ["slow:denied"]);
+    while_true("slow is never called again", Duration::from_secs(1), || kit.probe("call_begin", "slow") == 1);
+}
+
+#[test]
+fn real_opencode_resumes_in_its_conversation_with_the_facts_of_the_record() {
+    let kit = Kit::opencode();
+    let steps = json!([
+        {"tool": "note", "args": {"text": "before"}},
+        {"tool": "slow", "args": {"seconds": 20, "key": "once"}},
+        {"text": "done"},
+    ]);
+    let task = kit.world.submit(&steps);
+    let session = task["session"].as_str().expect("a session").to_owned();
+    kit.until_begun("slow");
+    let worker = kit.world.worker(&session);
+    for runtime in kit.world.processes("opencode") {
+        runtime.kill();
+    }
+    worker.kill();
+    assert_eq!(kit.world.wait(&id(&task)).1, 6);
+    let operations = kit.world.operations(&id(&task));
+    let next = crate::harness::stub(&json!([{"tool": "note", "args": {"text": "after"}}, {"text": "well"}]));
+    let next = kit.world.ok(&["task", "resume", &id(&task), &next]);
+    let (ended, code) = kit.world.wait(&id(&next));
+    assert_eq!((ended["state"].as_str(), code), (Some("completed"), 0), "{ended}");
+    assert_eq!((&ended["context"], &ended["session"]), (&json!("loaded"), &json!(session)), "{ended}");
+    let note = ended["note"].as_str().expect("the note");
+    for operation in &operations {
+        assert!(note.contains(&id(operation)) && kit.model_read(&id(operation)), "{operation}: {note}");
+    }
+    assert!(kit.model_read("Recovery note of Agent Mate"));
+    assert_eq!(kit.world.operation_states(&id(&next)), ["note:succeeded"]);
     while_true("slow is never called again", Duration::from_secs(1), || kit.probe("call_begin", "slow") == 1);
 }

@@ -1,11 +1,12 @@
 //! A task that ended is continued by a new one: in its conversation or, said plainly, without it.
 
-use crate::harness::{Store, World, id, json_lines, on_both_stores, stub};
+use crate::harness::{Process, Store, World, id, json_lines, on_both_stores, stub, until};
 use serde_json::{Value, json};
 
 on_both_stores!(
     g05_a_resumed_task_has_its_conversation_and_the_facts_of_the_record,
     f155_a_task_does_not_go_on_without_the_conversation_that_it_continues,
+    f11_a_runtime_that_dies_in_its_first_turn_leaves_a_session_that_goes_on_and_says_what_is_lost,
 );
 
 /// A task whose runtime ends in the middle of the turn, with nothing uncertain.
@@ -108,4 +109,84 @@ fn f155_a_conversation_that_is_told_late_or_resumed_without_its_history_is_not_l
         let conversations = conversations(&world);
         assert_eq!(conversations[0], conversations[1], "{way}");
     }
+}
+
+/// A session whose runtime was killed in its first turn, and cannot load what it had begun.
+fn f11_a_runtime_that_dies_in_its_first_turn_leaves_a_session_that_goes_on_and_says_what_is_lost(
+    store: Store,
+) {
+    let world = World::empty(store);
+    world.scripted("scripted", &["--load=error"]);
+    let begun = world.path("begun");
+    let first = world.submit(&json!([{"once": begun, "sleep_ms": 60000}]));
+    let session = first["session"].as_str().expect("a session");
+    until("the first prompt", || begun.exists().then_some(()));
+    world.processes("scripted-runtime").iter().for_each(Process::kill);
+    assert_eq!(world.wait(&id(&first)).1, 5);
+
+    let lost = id(&world.submit_in(session, &json!([{"text": "second"}])));
+    let (ended, code) = world.wait(&lost);
+    assert_eq!((code, &ended["context"]), (0, &json!("lost")), "{ended}");
+    let types = world.event_types(&lost);
+    let place =
+        |kind: &str| types.iter().position(|one| one == kind).unwrap_or_else(|| panic!("{kind}: {types:?}"));
+    assert!(place("session.context_lost") < place("turn.prompted"));
+    let shown = crate::harness::run(world.command(&["task", "watch", &lost]), None).stdout;
+    assert!(shown.contains("session.context_lost") && shown.contains("context: lost"), "{shown}");
+    let report = world.ok(&["task", "report", &lost]);
+    assert_eq!(report["task"]["context"], "lost");
+    let (third, _) = world.wait(&id(&world.submit_in(session, &json!([{"text": "third"}]))));
+    assert_eq!((&third["state"], &third["context"]), (&json!("completed"), &json!("loaded")));
+
+    // What the first task had begun is not there any more, also where the runtime lives and has another conversation.
+    let (ended, code) = world.wait(&id(&resume(&world, &id(&first), &[])));
+    assert_eq!((code, &ended["context"]), (5, &json!("lost")), "{ended}");
+    assert!(ended["reason"].as_str().is_some_and(|why| why.contains("another conversation")), "{ended}");
+    assert_eq!(world.prompts().len(), 3, "one prompt for each task that was prompted");
+}
+
+#[test]
+fn f11_a_worker_that_dies_before_the_first_prompt_leaves_nothing_that_could_be_lost() {
+    let world = World::empty(Store::Sqlite);
+    // Without a list of tools the first prompt waits for a while.
+    world.scripted("scripted", &["--load=error", "--no-list"]);
+    world.upstream("demo", &[]);
+    world.grant("demo", "*");
+    let task = world.submit(&json!([{"text": "here I am"}]));
+    let opened = world.user().join(".scripted-runtime/scripted-1.jsonl");
+    until("the runtime's session", || opened.exists().then_some(()));
+    let worker = world.worker(task["session"].as_str().expect("a session"));
+    assert_eq!(world.prompts().len(), 0, "it is not prompted yet");
+    worker.kill();
+    let (ended, code) = world.wait(&id(&task));
+    assert_eq!((code, &ended["context"]), (0, &json!("new")), "{ended}");
+    assert!(!world.event_types(&id(&task)).contains(&"session.context_lost".to_owned()));
+    assert_eq!(world.prompts().len(), 1);
+}
+
+#[test]
+fn f29_a_batch_that_is_cut_off_has_three_outcomes_and_none_is_made_again() {
+    let world = World::new(Store::Sqlite);
+    let note = |text: &str| json!({"tool": "note", "args": {"text": text}});
+    let slow = json!({"tool": "slow", "args": {"seconds": 30, "key": "once"}});
+    let task = world.submit(&json!([{"tools": [note("a"), note("b"), slow]}]));
+    world.until_begun("slow", 1);
+    let settled =
+        || world.operation_states(&id(&task)).iter().filter(|one| *one == "note:succeeded").count() == 2;
+    until("the two outcomes", || settled().then_some(()));
+    let worker = world.worker(task["session"].as_str().expect("a session"));
+    world.processes("scripted-runtime").iter().for_each(Process::kill);
+    worker.kill();
+    assert_eq!(world.wait(&id(&task)).1, 6);
+    let mut states = world.operation_states(&id(&task));
+    states.sort();
+    assert_eq!(states, ["note:succeeded", "note:succeeded", "slow:unknown"]);
+    let (next, code) = world.wait(&id(&resume(&world, &id(&task), &[&stub(&json!([{"text": "well"}]))])));
+    assert_eq!(code, 0, "{next}");
+    let note = next["note"].as_str().expect("the note");
+    assert_eq!(note.matches("- op_").count(), 3, "{note}");
+    assert_eq!(
+        (world.count("begin", "note"), world.count("begin", "slow"), world.prompts().len()),
+        (2, 1, 2)
+    );
 }

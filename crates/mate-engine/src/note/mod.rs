@@ -7,6 +7,7 @@ mod gather;
 mod write;
 
 use crate::{Engine, EngineError};
+use gather::Past;
 use mate_model::{TaskId, records::Task};
 use serde_json::{Value, json};
 
@@ -37,12 +38,20 @@ impl Engine {
         let tasks: Vec<TaskId> = past.tasks.iter().map(|earlier| earlier.task).collect();
         let facts = json!({ "continues": tasks, "earlier": past.more, "counts": past.counts(),
             "uncertain": past.uncertain.ids(), "unread": past.unread });
-        let mut most = LISTED;
-        let mut text = write::text(&past, most);
-        while text.len() > MAX_NOTE && most > 1 {
-            most /= 2;
-            text = write::text(&past, most);
-        }
-        Ok(Some(Note { text, facts }))
+        Ok(Some(Note { text: bounded(&past), facts }))
     }
 }
+
+/// The words, with as many calls of each kind as there is room for.
+fn bounded(past: &Past) -> String {
+    let mut most = LISTED;
+    let mut text = write::text(past, most);
+    while text.len() > MAX_NOTE && most > 1 {
+        most /= 2;
+        text = write::text(past, most);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,5 +8,6 @@ mod idempotency;
 mod listening;
 mod nouns;
 mod reading;
+mod resuming;
 mod scope;
 mod tasks;

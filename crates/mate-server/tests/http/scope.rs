@@ -41,7 +41,7 @@ async fn addresses(house: &House) -> Vec<(&'static str, String, String)> {
     for after in ["", "/events", "/operations", "/report"] {
         add("GET", "/api/v1/tasks/", &task, after);
     }
-    for after in ["/approve", "/reject", "/stop", "/kill"] {
+    for after in ["/approve", "/reject", "/stop", "/kill", "/resume"] {
         add("POST", "/api/v1/tasks/", &task, after);
     }
     all
