@@ -5,7 +5,7 @@ use crate::{
     opening::{NotNow, Opened},
 };
 use anyhow::{Context, Result, bail};
-use mate_engine::{Scheduler, SocketPath};
+use mate_engine::{Launcher, Scheduler, SocketPath, Undertaker};
 use mate_server::{Listeners, PeerCheck, ServerState};
 use std::{
     env,
@@ -79,8 +79,8 @@ async fn schedule(engine: Arc<mate_engine::Engine>, shutdown: CancellationToken)
             return;
         }
     };
-    let workers = Workers { exe, home: engine.home.clone() };
-    let containers = Containers { clock: Arc::clone(&engine.clock) };
+    let workers: Arc<dyn Launcher> = Arc::new(Workers { exe, home: engine.home.clone() });
+    let containers: Arc<dyn Undertaker> = Arc::new(Containers { clock: Arc::clone(&engine.clock) });
     let mut scheduler = Scheduler::default();
     let mut bell = engine.ledger.database().listen("ledger").await.ok();
     while !shutdown.is_cancelled() {
@@ -97,4 +97,5 @@ async fn schedule(engine: Arc<mate_engine::Engine>, shutdown: CancellationToken)
         };
         tokio::select! { () = pause => {}, () = shutdown.cancelled() => {} }
     }
+    scheduler.finish().await;
 }

@@ -13,6 +13,8 @@ pub mod note;
 mod principal;
 pub mod recover;
 pub mod schedule;
+#[cfg(test)]
+mod schedule_tests;
 pub mod secrets;
 pub mod settings;
 pub mod spill;

@@ -4,19 +4,28 @@
 
 use crate::{Engine, EngineError, SessionLock, Undertaker, recover::was_hosted};
 use async_trait::async_trait;
-use futures_util::StreamExt;
 use mate_model::{
     Epoch, SessionId, TaskId,
     records::{Session, Task},
 };
-use std::{collections::HashMap, fs::File, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    fs::File,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::task::{JoinError, JoinSet};
 
 /// How many sessions are looked at in one query.
 const PAGE: u32 = 200;
 /// How many workers in a row may end without any progress, before the task that they were started for fails.
 const TRIES: u32 = 5;
 /// How many sessions are looked after at once, so that one that is stuck does not hold the others.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 32;
+/// How long a round waits for room, when so many are looked after, before it leaves the rest to the next one.
+const ROOM: Duration = Duration::from_millis(500);
+/// How long the end of the coordinator waits for what is under way.
+const FAREWELL: Duration = Duration::from_secs(5);
 /// How long one session may take; it is tried again then.
 const BOUND: Duration = Duration::from_secs(90);
 /// How long a pause is remembered after its end, in microseconds.
@@ -47,10 +56,12 @@ pub struct Round {
     pub failed: u64,
 }
 
-/// Looks after sessions. One for each coordinator.
+/// Looks after sessions, each in a task of its own. One for each coordinator.
 #[derive(Debug, Default)]
 pub struct Scheduler {
     pauses: HashMap<SessionId, Pause>,
+    looks: JoinSet<Looked>,
+    looking: HashSet<SessionId>,
 }
 
 #[derive(Debug)]
@@ -62,46 +73,45 @@ struct Pause {
     until: i64,
 }
 
+/// What came of looking after one session.
+#[derive(Debug)]
+struct Looked {
+    session: SessionId,
+    tried: Option<(TaskId, u32)>,
+    done: Result<(Round, Option<TaskId>), EngineError>,
+}
+
 impl Scheduler {
-    /// Looks once at every session that is unfinished; each is handled by itself, and one that fails is reported
-    /// and tried again later.
+    /// Looks at every session that is unfinished, and lets tasks go on that are due to. A session that is stuck holds
+    /// nobody: what is not done yet is told by a later round, and a session that fails is tried again later.
     ///
     /// # Errors
     /// The ledger's, when it cannot be asked at all.
     pub async fn round(
         &mut self,
-        engine: &Engine,
-        launcher: &dyn Launcher,
-        undertaker: &dyn Undertaker,
+        engine: &Arc<Engine>,
+        launcher: &Arc<dyn Launcher>,
+        undertaker: &Arc<dyn Undertaker>,
     ) -> Result<Round, EngineError> {
         let mut round = Round::default();
         let mut after = None;
-        loop {
+        'pages: loop {
             let page = engine.ledger.unfinished(after, PAGE).await?;
             for corrupt in &page.corrupt {
                 round.failed += 1;
                 tracing::error!(%corrupt, "a session cannot be read; the others go on");
             }
-            let now = engine.clock.monotonic();
-            let due = page
-                .items
-                .iter()
-                .filter(|session| self.pauses.get(&session.id).is_none_or(|pause| now >= pause.until));
-            let looked = due.map(|session| {
-                let tried = self.pauses.get(&session.id).and_then(|pause| Some((pause.task?, pause.tries)));
-                async move {
-                    let look = look_after(engine, session, launcher, undertaker, tried);
-                    let late = || EngineError::Unavailable("it took too long".to_owned());
-                    let looked = tokio::time::timeout(BOUND, look).await.unwrap_or_else(|_| Err(late()));
-                    (session.id, tried, looked)
+            for session in page.items {
+                let now = engine.clock.monotonic();
+                self.reap(now, &mut round);
+                let pause = self.pauses.get(&session.id);
+                if self.looking.contains(&session.id) || pause.is_some_and(|pause| now < pause.until) {
+                    continue;
                 }
-            });
-            let looked: Vec<_> = futures_util::stream::iter(looked.collect::<Vec<_>>())
-                .buffer_unordered(AT_ONCE)
-                .collect()
-                .await;
-            for (session, tried, looked) in looked {
-                self.note(session, tried, looked, now, &mut round);
+                if self.looks.len() >= AT_ONCE && !self.has_room(now, &mut round).await {
+                    break 'pages;
+                }
+                self.look(engine, launcher, undertaker, session);
             }
             match page.next {
                 Some(next) => after = Some(next),
@@ -110,6 +120,66 @@ impl Scheduler {
         }
         round.gone_on = engine.go_on().await?;
         Ok(round)
+    }
+
+    /// Waits a moment for what is under way. What is left then is as after a crash: the next coordinator does it.
+    pub async fn finish(&mut self) {
+        let all = async { while self.looks.join_next().await.is_some() {} };
+        if tokio::time::timeout(FAREWELL, all).await.is_err() {
+            tracing::warn!("a session was still being looked after; the next coordinator goes on");
+        }
+    }
+
+    fn look(
+        &mut self,
+        engine: &Arc<Engine>,
+        launcher: &Arc<dyn Launcher>,
+        undertaker: &Arc<dyn Undertaker>,
+        session: Session,
+    ) {
+        let tried = self.pauses.get(&session.id).and_then(|pause| Some((pause.task?, pause.tries)));
+        let (engine, launcher, undertaker) = (engine.clone(), launcher.clone(), undertaker.clone());
+        self.looking.insert(session.id);
+        self.looks.spawn(async move {
+            let look = look_after(&engine, &session, launcher.as_ref(), undertaker.as_ref(), tried);
+            let late = || EngineError::Unavailable("it took too long".to_owned());
+            let done = tokio::time::timeout(BOUND, look).await.unwrap_or_else(|_| Err(late()));
+            Looked { session: session.id, tried, done }
+        });
+    }
+
+    /// Takes what has come of the looks that are over.
+    fn reap(&mut self, now: i64, round: &mut Round) {
+        while let Some(looked) = self.looks.try_join_next() {
+            self.take(looked, now, round);
+        }
+    }
+
+    /// Waits until one of the looks is over, but not for long.
+    async fn has_room(&mut self, now: i64, round: &mut Round) -> bool {
+        match tokio::time::timeout(ROOM, self.looks.join_next()).await {
+            Ok(Some(looked)) => {
+                self.take(looked, now, round);
+                true
+            }
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
+
+    fn take(&mut self, looked: Result<Looked, JoinError>, now: i64, round: &mut Round) {
+        match looked {
+            Ok(Looked { session, tried, done }) => {
+                self.looking.remove(&session);
+                self.note(session, tried, done, now, round);
+            }
+            Err(error) => {
+                // A defect. Nobody knows whose look it was, so that all are looked at again; locks keep them apart.
+                round.failed += 1;
+                self.looking.clear();
+                tracing::error!(%error, "a session could not be looked after");
+            }
+        }
     }
 
     fn note(
