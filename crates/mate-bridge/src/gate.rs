@@ -18,6 +18,9 @@ pub struct Call {
     pub arguments: Box<RawValue>,
     /// The runtime's own id of this call, where it passes one. Never to be relied on.
     pub runtime_call_id: Option<String>,
+    /// For a further round of a call (2026-07-28): the `requestState` that the upstream wanted to see again, `null` when
+    /// it gave none.
+    pub continues: Option<Box<RawValue>>,
     /// The tool's definition as the upstream sent it (annotations, schemas); `None` for an unknown tool.
     pub definition: Option<Arc<RawValue>>,
     /// Triggered when nobody waits for the answer any more: the runtime cancelled or hung up.
@@ -114,6 +117,13 @@ pub enum Outcome {
         result: Box<RawValue>,
         /// What the result says of itself (`isError`).
         is_error: bool,
+    },
+    /// The upstream answered with a question (`input_required`): the call goes on with a further round.
+    InputRequired {
+        /// The `result` member, byte for byte.
+        result: Box<RawValue>,
+        /// Its `requestState`, or `null`.
+        state: Box<RawValue>,
     },
     /// The upstream answered with a JSON-RPC error.
     RpcError {

@@ -8,7 +8,7 @@ use std::{collections::HashMap, path::PathBuf, process::ExitCode, sync::Arc, tim
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     signal::unix::{Signal, SignalKind, signal},
-    sync::{Mutex, watch},
+    sync::{Mutex, oneshot, watch},
 };
 
 /// The longest line that is read, in bytes.
@@ -69,6 +69,8 @@ pub(crate) struct Server {
     pub(crate) honour_cancel: bool,
     out: Mutex<tokio::io::Stdout>,
     cancels: Mutex<HashMap<String, watch::Sender<bool>>>,
+    /// Questions to the client that are open, by the id of the request.
+    questions: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
 }
 
 /// Serves until standard input ends, a signal comes, or the time is over.
@@ -85,6 +87,7 @@ pub async fn effect_server_main(options: EffectOptions, clock: Arc<dyn Clock>) -
         honour_cancel: options.honour_cancel,
         out: Mutex::new(tokio::io::stdout()),
         cancels: Mutex::default(),
+        questions: Mutex::default(),
     });
     server.log.note(&json!({ "kind": "start" }));
     let why = tokio::select! {
@@ -142,7 +145,13 @@ async fn signals(server: &Server, ignore: bool) {
 }
 
 async fn take(server: &Arc<Server>, message: Value) {
-    let Some(method) = message["method"].as_str().map(str::to_owned) else { return };
+    let Some(method) = message["method"].as_str().map(str::to_owned) else {
+        let question = message["id"].as_u64().unwrap_or_default();
+        if let Some(waiting) = server.questions.lock().await.remove(&question) {
+            let _ = waiting.send(message["result"].clone());
+        }
+        return;
+    };
     let params = message["params"].clone();
     let id = message["id"].clone();
     if id.is_null() {
@@ -195,6 +204,22 @@ impl Server {
             Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
         };
         self.send(&message).await;
+    }
+
+    /// Asks the client, in the middle of a call; its answer, or null when there will be none.
+    pub(crate) async fn ask(&self, text: &str) -> Value {
+        let (answer, answered) = oneshot::channel();
+        let id = {
+            let mut questions = self.questions.lock().await;
+            let id = (1..).find(|id| !questions.contains_key(id)).unwrap_or_default();
+            questions.insert(id, answer);
+            id
+        };
+        let schema = json!({ "type": "object", "properties": {} });
+        let params = json!({ "message": text, "requestedSchema": schema });
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params }))
+            .await;
+        answered.await.unwrap_or_default()
     }
 
     pub(crate) async fn send(&self, message: &Value) {

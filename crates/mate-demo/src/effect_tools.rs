@@ -27,6 +27,7 @@ pub(crate) fn list() -> Value {
     json!({ "tools": [
         tool("note", "Write a note down.", &json!({ "text": text }), &["text"], &effect),
         tool("slow", "Work for some seconds, then be done.", &json!({ "seconds": seconds, "key": key }), &["seconds"], &effect),
+        tool("confirm", "Ask whether to go on, and go on if so.", &json!({ "text": text }), &["text"], &effect),
         tool("fail", "Fail, with an error result.", &json!({ "text": text }), &[], &effect),
         tool("echo", "Give the text back.", &json!({ "text": text }), &["text"], &read),
         tool("big", "Give so many bytes of text.", &json!({ "bytes": bytes }), &["bytes"], &read),
@@ -49,7 +50,7 @@ pub(crate) async fn call(
     cancelled: watch::Receiver<bool>,
 ) -> Option<Result<Value, Value>> {
     let (name, arguments) = (params["name"].as_str().unwrap_or(""), &params["arguments"]);
-    let known = matches!(name, "note" | "slow" | "fail" | "echo" | "big");
+    let known = matches!(name, "note" | "slow" | "confirm" | "fail" | "echo" | "big");
     if !known {
         return Some(Err(json!({ "code": -32602, "message": format!("no tool {name}") })));
     }
@@ -66,6 +67,12 @@ pub(crate) async fn call(
                 return None;
             }
             text(&format!("slow done: {}", arguments["key"].as_str().unwrap_or("")), false)
+        }
+        "confirm" => {
+            server.log.note(&line("asked"));
+            let answer = server.ask(arguments["text"].as_str().unwrap_or("")).await;
+            let action = answer["action"].as_str().unwrap_or("none");
+            text(&format!("the answer was: {action}"), action != "accept")
         }
         "fail" => text(&format!("failed: {}", arguments["text"].as_str().unwrap_or("")), true),
         "big" => {

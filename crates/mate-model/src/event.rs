@@ -104,6 +104,10 @@ EventType, "an event type" {
     OperationNotSent = "operation.not_sent",
     /// A call may have happened.
     OperationUnknown = "operation.unknown",
+    /// The upstream answered a call with a question; a further round may carry the answer.
+    OperationInputRequired = "operation.input_required",
+    /// The intent of a call's further round was committed.
+    OperationContinued = "operation.continued",
     /// The runtime asked for a call again whose result had not reached it: it was given that, and nothing was sent.
     OperationRedelivered = "operation.redelivered",
     /// Nobody will find out what became of a call.

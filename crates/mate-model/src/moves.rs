@@ -4,8 +4,8 @@
 //! in both databases.
 
 use crate::{
-    approval::ApprovalStateWord as A, operation::OperationStateWord as O, session::SessionStateWord as S,
-    task::TaskStateWord as T, turn::TurnStateWord as U,
+    approval::ApprovalStateWord as A, operation::OperationStateWord as O, round::RoundStateWord as R,
+    session::SessionStateWord as S, task::TaskStateWord as T, turn::TurnStateWord as U,
 };
 
 /// Moves of a task. `running` and `stop_requested` may be claimed again, with a higher epoch.
@@ -55,6 +55,14 @@ pub const OPERATION: &[(O, O)] = &[
     (O::Unknown, O::Succeeded),
     (O::Unknown, O::Failed),
     (O::Unknown, O::Abandoned),
+];
+
+/// Moves of a round of a call that takes several.
+pub const ROUND: &[(R, R)] = &[
+    (R::InFlight, R::InputRequired),
+    (R::InFlight, R::Over),
+    (R::InputRequired, R::Continued),
+    (R::InputRequired, R::Over),
 ];
 
 /// Moves of an approval.

@@ -342,6 +342,10 @@ pub struct Permit {
 }
 
 impl Permit {
+    pub(crate) const fn of(operation: OperationId) -> Self {
+        Self { operation }
+    }
+
     /// The operation that may be sent.
     #[must_use]
     pub const fn operation(&self) -> OperationId {

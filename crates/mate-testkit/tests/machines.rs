@@ -46,6 +46,7 @@ fn the_tables_of_moves_are_what_decide_does_in_both_directions() {
     assert_eq!(made(&[samples::turn()]), words_of!(moves::TURN));
     assert_eq!(made(&[samples::approval()]), words_of!(moves::APPROVAL));
     assert_eq!(made(&[samples::session()]), words_of!(moves::SESSION));
+    assert_eq!(made(&[samples::round()]), words_of!(moves::ROUND));
     let all_classes: Vec<_> =
         EffectClass::ALL.iter().map(|class| samples::operation("Operation", *class)).collect();
     assert_eq!(made(&all_classes), words_of!(moves::OPERATION));
@@ -74,6 +75,7 @@ fn final_is_final_and_every_live_state_has_an_exit() {
     }
     exits(&samples::turn(), |word| word == TurnStateWord::Ended.as_str());
     exits(&samples::session(), |word| word == SessionStateWord::Closed.as_str());
+    exits(&samples::round(), |word| ["continued", "over"].contains(&word));
     let open = [ApprovalStateWord::Open.as_str(), ApprovalStateWord::Allowed.as_str()];
     exits(&samples::approval(), |word| !open.contains(&word));
     for survey in samples::surveys() {

@@ -127,6 +127,7 @@ impl Hosted {
             arguments: &arguments,
             runtime_call: None,
             says_read_only: false,
+            continues: None,
             gone: None,
         };
         match self.desk.admit(&request).await {

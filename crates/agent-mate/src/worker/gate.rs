@@ -43,6 +43,7 @@ impl WorkerGate {
             arguments: call.arguments.get(),
             runtime_call: call.runtime_call_id.as_deref(),
             says_read_only: call.definition.as_ref().is_some_and(|definition| says_read_only(definition)),
+            continues: call.continues.as_ref().map(|state| state.get()),
             gone: Some(&call.caller_gone),
         }
     }
@@ -55,6 +56,10 @@ impl WorkerGate {
     fn ended(&self, settled: &Settled) -> Ended {
         let (outcome, result) = match &settled.outcome {
             Carried::Answered { result, is_error } => (Outcome::Result { is_error: *is_error }, Some(result)),
+            // An answer to a call that was given up: what it would ask, nobody can answer any more.
+            Carried::InputRequired { .. } => {
+                (Outcome::Lost { detail: "the upstream asked a question too late".to_owned() }, None)
+            }
             Carried::RpcError { error } => (Outcome::Error { detail: self.clean(error.get()) }, None),
             Carried::NotSent { why } => (Outcome::NotSent { detail: self.clean(why) }, None),
             Carried::Unknown { why } => (Outcome::Lost { detail: self.clean(why) }, None),
@@ -120,9 +125,15 @@ impl Gate for WorkerGate {
     }
 
     async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<Receipt, String> {
-        let ended = self.ended(&settled);
         let go = ticket.payload.downcast::<Go>().map_err(|_| "a ticket without its permit".to_owned())?;
-        match self.desk.settle(*go, ended).await {
+        let recorded = match &settled.outcome {
+            Carried::InputRequired { state, .. } => self.desk.ask(*go, state.get()).await,
+            Carried::Answered { .. }
+            | Carried::RpcError { .. }
+            | Carried::NotSent { .. }
+            | Carried::Unknown { .. } => self.desk.settle(*go, self.ended(&settled)).await,
+        };
+        match recorded {
             Ok(receipt) => Ok(carried(receipt)),
             Err(error) => {
                 tracing::error!(operation = ticket.operation, %error, "an outcome could not be recorded");

@@ -124,6 +124,7 @@ impl Worker {
             found.next_operation,
             Arc::clone(&redactor),
         );
+        let desk = desk.going_on_from(&engine.earlier_sessions(id).await?).await?;
         recorder
             .event(
                 EventType::WorkerStarted,

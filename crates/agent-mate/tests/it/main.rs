@@ -25,6 +25,8 @@ mod keys;
 #[cfg(test)]
 mod loss;
 #[cfg(test)]
+mod mended;
+#[cfg(test)]
 mod outcomes;
 #[cfg(test)]
 mod queue;

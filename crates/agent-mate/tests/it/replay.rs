@@ -8,6 +8,8 @@ on_both_stores!(
     g04_a_runtime_that_restarts_its_mcp_client_gets_the_one_calls_result,
     g04_a_result_that_never_arrived_outlives_the_worker_and_is_given_once,
     g04_an_idempotent_call_is_repeated_once_under_the_same_key,
+    g05_a_call_that_is_killed_while_its_question_is_open_is_unknown,
+    g04_what_is_uncertain_bars_in_a_task_that_goes_on_afresh,
 );
 
 /// What the agent said in a task: the results of its calls.
@@ -203,4 +205,58 @@ fn g09_a_kept_result_is_sealed_and_is_gone_when_it_was_heard() {
         world.wait(&id(&third));
         (world.count("begin", "slow") == 2).then_some(())
     });
+}
+
+/// The scripted runtime leaves questions open over HTTP.
+fn g05_a_call_that_is_killed_while_its_question_is_open_is_unknown(store: Store) {
+    let world = World::new(store);
+    let ask = json!({"tool": "demo__confirm", "args": {"text": "really?"}});
+    let task = world.submit(&json!([ask, {"text": "done"}]));
+    let session = task["session"].as_str().expect("a session").to_owned();
+    until("the question", || (world.count("asked", "confirm") == 1).then_some(()));
+    world.worker(&session).kill();
+    let (ended, code) = world.wait(&id(&task));
+    assert_eq!((ended["state"].as_str(), code), (Some("unknown"), 6), "{ended}");
+    assert_eq!(
+        world.operation_states(&id(&task)),
+        ["confirm:unknown"],
+        "question and answer are one operation"
+    );
+    let again = world.submit_in(&session, &json!([ask, {"text": "done"}]));
+    assert_eq!(world.wait(&id(&again)).1, 0);
+    assert_eq!(world.operation_states(&id(&again)), ["confirm:denied"]);
+    assert_eq!(world.count("begin", "confirm"), 1);
+}
+
+/// Over the relay it answers them.
+#[test]
+fn g04_a_question_and_its_answer_are_one_operation() {
+    let world = World::empty(Store::Sqlite);
+    world.scripted("scripted", &["--no-http"]);
+    world.upstream("demo", &[]);
+    world.grant("demo", "*");
+    let (ended, code) =
+        world.carry_out(&json!([{"tool": "demo__confirm", "args": {"text": "really?"}}, {"text": "done"}]));
+    assert_eq!((ended["state"].as_str(), code), (Some("completed"), 0), "{ended}");
+    assert_eq!(world.operation_states(&id(&ended)), ["confirm:succeeded"]);
+    assert_eq!((world.count("begin", "confirm"), world.count("end", "confirm")), (1, 1));
+}
+
+fn g04_what_is_uncertain_bars_in_a_task_that_goes_on_afresh(store: Store) {
+    let world = World::new(store);
+    let steps = json!([slow("once", &json!({})), {"tool": "demo__note", "args": {"text": "on"}}]);
+    let task = world.submit(&steps);
+    world.until_begun("slow", 1);
+    world.the_process("effect-server").kill();
+    let (ended, code) = world.wait(&id(&task));
+    assert_eq!((ended["state"].as_str(), code), (Some("unknown"), 6), "{ended}");
+    let fresh = world.ok(&["task", "resume", &id(&task), "--fresh", &crate::harness::stub(&steps)]);
+    assert_ne!(fresh["session"], task["session"], "{fresh}");
+    assert_eq!(world.wait(&id(&fresh)).1, 0);
+    assert_eq!(world.operation_states(&id(&fresh)), ["slow:denied", "note:succeeded"]);
+    assert_eq!(world.operations(&id(&fresh))[0]["deny_reason"], "may_have_happened");
+    assert_eq!(world.count("begin", "slow"), 1);
+    let other = world.submit(&json!([slow("once", &json!({}))]));
+    assert_eq!(world.wait(&id(&other)).1, 0, "a task that continues nothing is not barred");
+    assert_eq!(world.count("begin", "slow"), 2);
 }

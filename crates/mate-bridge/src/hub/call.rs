@@ -33,6 +33,13 @@ impl Asked {
         Ok(Self { params, meta, token, name, arguments })
     }
 
+    /// What the call continues, if it is a further round of one.
+    fn continues(&self) -> Option<Box<RawValue>> {
+        let state = self.params.get("requestState").map(ToOwned::to_owned);
+        let answers = self.params.get("inputResponses").is_some();
+        state.or_else(|| answers.then(|| RawValue::NULL.to_owned()))
+    }
+
     fn runtime_call_id(&self) -> Option<String> {
         let id = self.meta.text("claudecode/toolUseId").or_else(|| self.meta.text("callId"))?;
         (id.len() <= 256).then_some(id)
@@ -88,6 +95,7 @@ fn describe(hub: &Hub, caller: &Caller, asked: &Asked, found: Option<&Exposed>) 
         tool: found.map_or_else(|| asked.name.clone(), |f| f.tool.name.clone()),
         arguments: asked.arguments.clone().unwrap_or_else(empty),
         runtime_call_id: asked.runtime_call_id(),
+        continues: asked.continues(),
         definition: found.map(|f| Arc::clone(&f.tool.definition)),
         caller_gone: caller.gone.clone(),
         progress,

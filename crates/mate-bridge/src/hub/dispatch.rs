@@ -62,7 +62,10 @@ fn for_runtime(hub: &Hub, operation: &str, outcome: Outcome) -> Answer {
         Outcome::RpcError { error } if depth(error.get()) > levels => {
             words::error(&words::too_deep(operation, levels, true))
         }
-        Outcome::Answered { result, .. } => Answer::Result(result),
+        Outcome::InputRequired { result, .. } if depth(result.get()) > levels => {
+            words::error(&words::too_deep(operation, levels, false))
+        }
+        Outcome::Answered { result, .. } | Outcome::InputRequired { result, .. } => Answer::Result(result),
         Outcome::RpcError { error } => Answer::Error(Fault(error)),
         Outcome::NotSent { why } => words::error(&words::not_sent(operation, &why)),
         Outcome::Unknown { why } => words::error(&words::unknown(operation, &why)),
@@ -186,11 +189,15 @@ fn reap(mut sending: JoinHandle<()>, limit: Duration) {
     });
 }
 
-/// The one member of a result that is interpreted.
+/// The members of a result that are interpreted.
 #[derive(Deserialize)]
 struct Verdict {
     #[serde(rename = "isError", default)]
     is_error: bool,
+    #[serde(rename = "resultType", default)]
+    result_type: Option<Box<RawValue>>,
+    #[serde(rename = "requestState", default)]
+    state: Option<Box<RawValue>>,
 }
 
 /// An answer is an answer; one that cannot be read as a tool result proves nothing.
@@ -210,7 +217,10 @@ fn judge(answer: Answer) -> Outcome {
         return Outcome::Unknown { why: "the upstream answered, but not with a tool result".into() };
     }
     match serde_json::from_str::<Verdict>(result.get()) {
-        Ok(Verdict { is_error }) => Outcome::Answered { result, is_error },
+        Ok(Verdict { result_type: Some(kind), state, .. }) if kind.get() == "\"input_required\"" => {
+            Outcome::InputRequired { result, state: state.unwrap_or_else(|| RawValue::NULL.to_owned()) }
+        }
+        Ok(Verdict { is_error, .. }) => Outcome::Answered { result, is_error },
         Err(e) => {
             Outcome::Unknown { why: format!("the upstream's answer cannot be read as a tool result: {e}") }
         }
@@ -229,6 +239,8 @@ mod tests {
     fn g05_only_a_readable_answer_is_an_answer() {
         assert!(matches!(judged("{}"), Outcome::Answered { is_error: false, .. }));
         assert!(matches!(judged(r#"{"isError":true}"#), Outcome::Answered { is_error: true, .. }));
+        assert!(matches!(judged(r#"{"resultType":7}"#), Outcome::Answered { .. }));
+        assert!(matches!(judged(r#"{"resultType":"input_required"}"#), Outcome::InputRequired { .. }));
         for bad in ["null", "7", "[]", r#"{"isError":"yes"}"#, r#"{"isError":false,"isError":true}"#] {
             assert!(matches!(judged(bad), Outcome::Unknown { .. }), "{bad}");
         }

@@ -81,8 +81,10 @@ fn call(id: u64, arguments: Value) -> Value {
 
 async fn http_rig(limits: Limits) -> Rig {
     let answer = |m: &Value| {
-        (m["method"] == "tools/call" && m["params"]["arguments"]["never"] != true)
-            .then(|| r#"{"content":[{"type":"text","text":"ok"}]}"#.to_owned())
+        let asked = &m["params"]["arguments"];
+        let text = "x".repeat(usize::try_from(asked["bytes"].as_u64().unwrap_or(0)).unwrap());
+        (m["method"] == "tools/call" && asked["never"] != true)
+            .then(|| format!(r#"{{"content":[{{"type":"text","text":"ok{text}"}}]}}"#))
     };
     rig(vec![connection("up", task_upstream())], Children::task(scripted(answer)), limits).await
 }
@@ -193,4 +195,28 @@ async fn lines_survive_rubbish() {
     client.send(4, "tools/call", &json!({ "name": "up__get", "arguments": { "never": true } })).await;
     client.send(4, "ping", &json!({})).await;
     assert!(client.read().await.contains("still being served"));
+}
+
+/// More than the buffers of both ends of a socket take.
+const LARGE: u64 = 24 << 20;
+
+#[tokio::test]
+async fn g04_an_answer_that_did_not_leave_whole_was_not_delivered() {
+    let rig = http_rig(Limits::default()).await;
+    let http = Http::open(&rig).await;
+    for (number, meta) in [(1, json!({})), (2, json!({ "progressToken": 7 }))] {
+        let params = json!({ "name": "up__get", "arguments": { "bytes": LARGE }, "_meta": meta });
+        let response = http.post(&request(number, "tools/call", params)).await;
+        until("the outcome", || rig.notes.outcomes().len() as u64 == number).await;
+        drop(response);
+        until("the caller is gone", || {
+            rig.notes.undelivered.load(std::sync::atomic::Ordering::Relaxed) == number
+        })
+        .await;
+        assert!(rig.notes.delivered.lock().unwrap().is_empty());
+    }
+    let params = json!({ "name": "up__get", "arguments": { "bytes": LARGE } });
+    let response = http.post(&request(3, "tools/call", params)).await;
+    assert!(response.body(32 << 20).await.unwrap().len() as u64 > LARGE);
+    until("who reads it all has it", || *rig.notes.delivered.lock().unwrap() == ["op_3"]).await;
 }

@@ -8,5 +8,6 @@ mod fronts;
 mod http_truth;
 mod https;
 mod odd_results;
+mod rounds;
 mod stdio_truth;
 mod support;

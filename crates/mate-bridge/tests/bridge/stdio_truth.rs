@@ -85,6 +85,7 @@ async fn an_explicit_cancel_is_passed_on_and_the_outcome_is_still_waited_for() {
     assert_eq!(text(&client.answer(1).await), "slow done: k");
     assert_eq!(rig.notes.outcomes(), ["answered"]);
     until("the upstream was told", || count(&log, "notification", "cancelled") == 1).await;
+    assert!(rig.notes.delivered.lock().unwrap().is_empty(), "who cancelled does not listen any more");
 }
 
 #[tokio::test]

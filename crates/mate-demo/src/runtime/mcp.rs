@@ -38,7 +38,7 @@ impl Mcp {
         };
         let mcp = Self(Arc::new(Inner { server: server.clone(), way, last_id: AtomicU64::new(0) }));
         let hello = json!({
-            "protocolVersion": PROTOCOL, "capabilities": {},
+            "protocolVersion": PROTOCOL, "capabilities": {"elicitation": {}},
             "clientInfo": {"name": "scripted-runtime", "version": env!("CARGO_PKG_VERSION")},
         });
         tokio::time::timeout(HANDSHAKE, async {
@@ -51,6 +51,13 @@ impl Mcp {
         .await
         .map_err(|_| "the MCP server does not introduce itself".to_owned())??;
         Ok(mcp)
+    }
+
+    /// What it is to be shown as a bearer, if anything.
+    pub(super) fn bearer(&self) -> Option<String> {
+        let headers = self.0.server["headers"].as_array()?;
+        let value = headers.iter().find(|header| header["name"] == "Authorization")?["value"].as_str()?;
+        value.strip_prefix("Bearer ").map(str::to_owned)
     }
 
     /// Another client of the same server.

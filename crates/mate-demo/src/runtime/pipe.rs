@@ -79,7 +79,7 @@ async fn listen(shared: Arc<Shared>, output: ChildStdout) {
     while let Ok(Some(line)) = lines.next_line().await {
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
         if message.get("method").is_some() {
-            // It asks something; nothing was offered to it but a ping.
+            // It asks something: a ping, or a question that is answered with yes.
             if let Some(id) = message.get("id") {
                 let _ = shared.send(&answer_to(id, &message)).await;
             }
@@ -96,9 +96,13 @@ async fn listen(shared: Arc<Shared>, output: ChildStdout) {
 
 /// What is answered to a request of a server.
 fn answer_to(id: &Value, message: &Value) -> Value {
-    if message["method"] == "ping" {
-        json!({"jsonrpc": "2.0", "id": id, "result": {}})
-    } else {
-        json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "not offered"}})
+    match message["method"].as_str() {
+        Some("ping") => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
+        Some("elicitation/create") => {
+            json!({"jsonrpc": "2.0", "id": id, "result": {"action": "accept", "content": {}}})
+        }
+        Some(_) | None => {
+            json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "not offered"}})
+        }
     }
 }

@@ -72,7 +72,8 @@ impl Turn {
             self.client.line(line).await;
         }
         if let Some(line) = &step.stderr {
-            eprintln!("{line}");
+            let bearer = self.servers.first().and_then(Mcp::bearer).unwrap_or_default();
+            eprintln!("{}", line.replace("{bearer}", &bearer));
         }
         if let Some(tool) = &step.permission {
             self.ask_permission(tool).await;
@@ -86,7 +87,7 @@ impl Turn {
             give_up_ms: step.give_up_ms.clone(),
         }));
         if !calls.is_empty() {
-            let all = calls.iter().map(|call| self.call(call, deaf));
+            let all = calls.iter().map(|call| self.call(call, deaf, step.silent));
             futures_join(all).await;
         }
         if let Some(text) = &step.text {
@@ -144,19 +145,16 @@ impl Turn {
         self.session.say("agent_message_chunk", &format!("permission for {tool}: {said}\n")).await;
     }
 
-    async fn call(&self, call: &Call, deaf: bool) {
+    async fn call(&self, call: &Call, deaf: bool, silent: bool) {
         let id = call.call_id.clone().unwrap_or_else(call_id);
+        if silent {
+            let _ = self.make(call, &id, deaf).await;
+            return;
+        }
         self.session
             .update(json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": call.tool, "kind": "other", "status": "in_progress", "rawInput": call.args}))
             .await;
-        let found = match (call.unlisted, self.servers.first()) {
-            (true, Some(server)) => Some((server, call.tool.clone())),
-            (true, None) | (false, _) => self.find(&call.tool).await,
-        };
-        let result = match found {
-            Some((server, name)) => self.persist(server, &name, call, &id, deaf).await,
-            None => Err(format!("there is no tool {}", call.tool)),
-        };
+        let result = self.make(call, &id, deaf).await;
         let (status, text) = match &result {
             Ok(result) if result["isError"] == true => ("failed", text_of(result)),
             Ok(result) => ("completed", text_of(result)),
@@ -165,6 +163,17 @@ impl Turn {
         told::note(call, status == "completed", &text);
         self.tool_status(&id, status).await;
         self.session.say("agent_message_chunk", &format!("{}: {text}\n", call.tool)).await;
+    }
+
+    async fn make(&self, call: &Call, id: &str, deaf: bool) -> Result<Value, String> {
+        let found = match (call.unlisted, self.servers.first()) {
+            (true, Some(server)) => Some((server, call.tool.clone())),
+            (true, None) | (false, _) => self.find(&call.tool).await,
+        };
+        match found {
+            Some((server, name)) => self.persist(server, &name, call, id, deaf).await,
+            None => Err(format!("there is no tool {}", call.tool)),
+        }
     }
 
     /// Makes the call; where the script says so, gives the MCP client up in between and makes it again.

@@ -22,7 +22,7 @@ pub(super) struct Step {
     pub(super) raw: Option<Value>,
     /// Write this line to standard output, whatever it is.
     pub(super) raw_line: Option<String>,
-    /// Write this line to standard error.
+    /// Write this line to standard error, with the first MCP server's bearer for `{bearer}`.
     pub(super) stderr: Option<String>,
     /// Ask for permission to use an own tool of this name; go on with the answer told.
     pub(super) permission: Option<String>,
@@ -37,6 +37,8 @@ pub(super) struct Step {
     /// Wait for its answer so long, in milliseconds; then start the MCP client anew and make the call again by itself,
     /// as some runtimes do.
     pub(super) give_up_ms: Vec<u64>,
+    /// Make the calls of this step without showing them, and say nothing of them.
+    pub(super) silent: bool,
     /// Make these calls at the same time.
     pub(super) tools: Vec<Call>,
     /// Say this, in `chunks` pieces with `gap_ms` between them.

@@ -26,7 +26,10 @@ pub struct Go {
     pub(super) turn: CurrentTurn,
     pub(super) twin: Option<TwinGuard>,
     pub(super) settles: Vec<Operation>,
-    key: OperationId,
+    pub(super) call: TwinKey,
+    pub(super) round: i64,
+    pub(super) intended_at: Micros,
+    pub(super) key: OperationId,
     /// Room for the outcome, should the journal not take it.
     pub(super) slot: Slot,
     /// The W3C trace id of the call, 32 hexadecimal digits.
@@ -113,6 +116,9 @@ impl Admission {
             return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
         }
         let key = TwinKey { connection, tool: request.tool.to_owned(), digest: imprint.digest.clone() };
+        if let Some(state) = request.continues {
+            return self.further_round(request, turn, &allowed, requested_at, state, key).await;
+        }
         let way = match self.guard_replay(request, class, &key).await? {
             Passage::Free(way) => way,
             Passage::Refused(reason, why) => {
@@ -153,6 +159,7 @@ impl Admission {
         }
         mate_fault::point_async!("admit.reserved");
         let trace = self.engine.entropy.uuid().simple().to_string();
+        let (call, intended_at) = (key, self.now());
         let Way { twin, repeats, key, settles } = way;
         let operation =
             self.operation(request, turn, requested_at, Some(&allowed), class, imprint, trace.clone());
@@ -161,12 +168,33 @@ impl Admission {
         let twin = twin.map(TwinGuard::intended);
         mate_fault::point_async!("admit.intended");
         let key = key.unwrap_or(permit.operation());
-        let go = Go { permit, class, turn, twin, slot, settles, key, trace };
+        let go = Go { permit, class, turn, call, round: 1, intended_at, twin, slot, settles, key, trace };
         self.second_read(request, go).await
     }
 
+    /// A further round of a call: the same operation, with an intent and a second read of its own.
+    async fn further_round(
+        &self,
+        request: &Request<'_>,
+        turn: CurrentTurn,
+        allowed: &Allowed<'_>,
+        requested_at: Micros,
+        state: &str,
+        call: TwinKey,
+    ) -> Result<Admitted, EngineError> {
+        let _open = self.gate.read().await;
+        if self.current() == Some(turn) && !request.is_gone() {
+            self.engine.ledger.observe_time(self.now()).await?;
+            if let Some(admitted) = self.continue_round(request, state, turn, call).await? {
+                return Ok(admitted);
+            }
+        }
+        let why = "this answer belongs to no question that is open here";
+        self.deny(request, turn, requested_at, Some(allowed), DenyReason::BadArguments, why).await
+    }
+
     /// The moment of admission: a fresh look, after the intent is durable.
-    async fn second_read(&self, request: &Request<'_>, go: Go) -> Result<Admitted, EngineError> {
+    pub(super) async fn second_read(&self, request: &Request<'_>, go: Go) -> Result<Admitted, EngineError> {
         let verdict = match self.look(go.turn).await {
             Ok(Ok(standing)) => match request.connection {
                 Some(connection) => standing.judge(connection, request.tool, self.now()).map(|_| ()),
@@ -179,10 +207,15 @@ impl Admission {
             mate_fault::point_async!("admit.admitted");
             return Ok(Admitted::Go(Box::new(go)));
         };
-        let operation = go.operation();
+        let (operation, first) = (go.operation(), go.round == 1);
         let detail = format!("{reason}: {why}");
         drop(self.settle(go, super::Ended::not_sent(detail)).await?);
-        Ok(Admitted::Refused(format!("{why}. The call was NOT made ({operation}). {}", next_step(reason))))
+        let made = if first {
+            "The call was NOT made"
+        } else {
+            "The answer was NOT sent, and what became of the call is uncertain"
+        };
+        Ok(Admitted::Refused(format!("{why}. {made} ({operation}). {}", next_step(reason))))
     }
 
     async fn commit_intent(&self, operation: Operation, slot: Slot) -> Result<(Permit, Slot), EngineError> {

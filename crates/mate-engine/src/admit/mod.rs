@@ -7,8 +7,10 @@
 mod heard;
 mod intent;
 mod kept;
+mod lineage;
 mod replay;
 mod request;
+mod rounds;
 mod settle;
 mod standing;
 pub(crate) use standing::{granted, lost_authority};
@@ -28,6 +30,7 @@ use mate_model::{
     Micros, OperationId, ProjectId, SessionId, TaskId, TurnId, task::TaskStateWord, words::DenyReason,
 };
 use mate_store::{JournalReader, JournalWriter};
+use rounds::Questions;
 use standing::Standing;
 use std::sync::{
     Arc, RwLock,
@@ -55,6 +58,8 @@ pub struct Admission {
     spill: Arc<Spill>,
     /// How many outcomes are known that the journal does not have yet.
     unrecorded: watch::Sender<usize>,
+    /// Journals of the sessions that this one goes on from, the nearest first.
+    earlier: Vec<JournalReader>,
     digests: DigestKey,
     vault: Vault,
     heard: Arc<Heard>,
@@ -65,6 +70,7 @@ pub struct Admission {
     gate: tokio::sync::RwLock<()>,
     standing: RwLock<Option<Arc<Standing>>>,
     twins: Twins,
+    questions: Questions,
 }
 
 impl Admission {
@@ -90,6 +96,7 @@ impl Admission {
             reader,
             spill,
             unrecorded: watch::Sender::new(0),
+            earlier: Vec::new(),
             digests: DigestKey::of_session(&key),
             vault: Vault::new(&key),
             heard,
@@ -99,7 +106,24 @@ impl Admission {
             gate: tokio::sync::RwLock::default(),
             standing: RwLock::new(None),
             twins: Twins::default(),
+            questions: Questions::default(),
         }
+    }
+
+    /// The same desk, for a session that goes on from others (`--fresh`), the nearest first: what is uncertain there
+    /// bars an equal call here. All of them know equal calls by the key of the first one's digests.
+    ///
+    /// # Errors
+    /// That a journal cannot be read.
+    pub async fn going_on_from(mut self, earlier: &[SessionId]) -> Result<Self, EngineError> {
+        for session in earlier {
+            self.earlier.push(self.engine.stores.journal_reader(*session).await?);
+        }
+        if let Some(first) = earlier.last() {
+            let key = self.engine.key.derive("session", first.to_string().as_bytes());
+            self.digests = DigestKey::of_session(&key);
+        }
+        Ok(self)
     }
 
     /// Says which turn calls belong to from now on; none: every call is refused.
@@ -109,10 +133,11 @@ impl Admission {
         }
     }
 
-    /// Ends admission: when this returns, no further intent is written for the turn.
+    /// Ends admission: when this returns, no further intent is written for the turn, and no question is open.
     pub async fn close(&self) {
         self.set_current(None);
         drop(self.gate.write().await);
+        self.drop_questions().await;
     }
 
     /// How many operations were numbered so far: more than before means that calls came.

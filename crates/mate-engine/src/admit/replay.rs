@@ -13,6 +13,7 @@ use mate_model::{
     replay::{self, Replay, Uncertain, Unheard},
     words::{DenyReason, EffectClass},
 };
+use mate_store::JournalReader;
 use std::time::Duration;
 
 /// How long an equal call waits for the one in flight.
@@ -110,12 +111,17 @@ impl Admission {
             found.result = self.kept(operation).await?;
             found.equals.unheard = Some(Unheard { operation, kept: found.result.is_some() });
         }
+        for earlier in &self.earlier {
+            if found.uncertain.is_none() {
+                found.uncertain = earlier.equals(*connection, tool, digest, None).await?.uncertain;
+            }
+        }
         if let Some(operation) = &found.uncertain {
             found.equals.uncertain = Some(Uncertain {
                 operation: operation.id,
                 permitted: operation.repeat_permitted,
                 is_repeat: operation.repeats.is_some(),
-                repeated: self.reader.repeat_of(operation.id).await?.is_some(),
+                repeated: self.is_repeated(operation.id).await?,
             });
         }
         found.equals.same = found.same.as_ref().map(|same| (same.id, same.state.word()));
@@ -127,11 +133,26 @@ impl Admission {
         let mut chain: Vec<Operation> = newest.into_iter().collect();
         while chain.len() < DEPTH
             && let Some(earlier) = chain.last().and_then(|operation| operation.repeats)
-            && let Some(operation) = self.reader.operation(earlier).await?
+            && let Some(journal) = self.journals().find(|journal| journal.session() == earlier.session)
+            && let Some(operation) = journal.operation(earlier).await?
         {
             chain.push(operation);
         }
         Ok(chain)
+    }
+
+    /// This session's journal, and those of the sessions that it goes on from.
+    fn journals(&self) -> impl Iterator<Item = &JournalReader> {
+        std::iter::once(&self.reader).chain(&self.earlier)
+    }
+
+    async fn is_repeated(&self, operation: OperationId) -> Result<bool, EngineError> {
+        for journal in self.journals() {
+            if journal.repeat_of(operation).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn has_succeeded(&self, operation: OperationId) -> Result<String, EngineError> {

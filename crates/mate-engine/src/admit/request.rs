@@ -20,6 +20,8 @@ pub struct Request<'a> {
     pub runtime_call: Option<&'a str>,
     /// What the upstream's annotations say of it: that it only reads.
     pub says_read_only: bool,
+    /// For a further round of a call: what the upstream wanted to see again, as JSON (`null` when nothing).
+    pub continues: Option<&'a str>,
     /// Triggered when nobody waits for the answer any more; none: somebody always does.
     pub gone: Option<&'a CancellationToken>,
 }

@@ -41,6 +41,19 @@ impl Ended {
     }
 }
 
+impl Ended {
+    /// Of a further round: that it was not sent proves nothing about the rounds before it.
+    fn after_others(self) -> Self {
+        let outcome = match self.outcome {
+            Outcome::NotSent { detail } => {
+                Outcome::Lost { detail: format!("the answer to its question was not sent: {detail}") }
+            }
+            other @ (Outcome::Result { .. } | Outcome::Error { .. } | Outcome::Lost { .. }) => other,
+        };
+        Self { outcome, ..self }
+    }
+}
+
 impl Admission {
     /// Records how an admitted call ended. Uses up the leave to send it. What is given back tells whether the runtime
     /// has heard of it.
@@ -52,8 +65,11 @@ impl Admission {
     /// The journal's, when the outcome could not be held either: the agent must not be told of one then.
     pub async fn settle(&self, go: Go, ended: Ended) -> Result<Receipt, EngineError> {
         let (operation, from) = (go.operation(), OperationState::InFlight);
+        let ended = if go.round > 1 { ended.after_others() } else { ended };
+        let last = self.last_round(operation, go.round, self.now())?;
         let held = Held::new(operation, &ended);
         let (word, changes) = self.outcome(operation, &from, go.class, go.turn, ended, &go.settles)?;
+        let changes = last.into_iter().chain(changes).collect();
         let news = word == OperationStateWord::Succeeded && go.class != EffectClass::Read;
         let mut pending = self.journal.post(changes).await?;
         if let Some(written) = self.soon(&mut pending).await {
@@ -160,21 +176,24 @@ impl Admission {
     ) -> Result<OperationStateWord, EngineError> {
         let row = self.reader.operation(operation).await?.ok_or(EngineError::NotFound)?;
         let turn = CurrentTurn { task: row.task, turn: row.turn };
-        let word = self.write_outcome(operation, &row.state, row.class, turn, ended).await?;
+        let word = self.write_outcome(operation, &row.state, row.class, turn, ended, None).await?;
         // It may have been the last uncertainty of its task.
         self.engine.settle(&self.reader, row.task).await?;
         Ok(word)
     }
 
-    async fn write_outcome(
+    #[expect(clippy::too_many_arguments, reason = "each is a part of one write")]
+    pub(super) async fn write_outcome(
         &self,
         id: OperationId,
         from: &OperationState,
         class: EffectClass,
         turn: CurrentTurn,
         ended: Ended,
+        last_round: Option<Change>,
     ) -> Result<OperationStateWord, EngineError> {
         let (word, changes) = self.outcome(id, from, class, turn, ended, &[])?;
+        let changes = last_round.into_iter().chain(changes).collect();
         self.journal.write(changes).await?;
         mate_fault::point_async!("settle.committed");
         Ok(word)
@@ -209,7 +228,12 @@ impl Admission {
     ) -> Result<Vec<Change>, EngineError> {
         let mut changes = Vec::new();
         for operation in settles {
+            // Another session's journal is not written here.
+            let here = operation.id.session == self.session;
             let OperationState::Unknown { .. } = operation.state else { continue };
+            if !here {
+                continue;
+            }
             let detail = format!("{id}, under the same idempotency key, has succeeded");
             let evidence = Evidence::of(EvidenceKind::Repeat, detail.clone());
             let resolve = OperationCommand::Resolve { verdict: Verdict::Succeeded, evidence };

@@ -5,6 +5,7 @@ use mate_model::{
     event::Draft,
     operation::{OperationState, Permit},
     records::{Operation, Turn},
+    round::RoundState,
     task::StopEvidence,
     turn::{PromptPermit, TurnState},
     words::{Context, ReportStatus},
@@ -76,6 +77,17 @@ pub enum Change {
         /// The recovery note that the prompt begins with.
         note: Option<String>,
     },
+    /// A round of a call that takes several begins, or the first one's question has come.
+    AddRound(super::Round),
+    /// A round moves on; with the move to `continued`, the next round begins: its intent.
+    MoveRound {
+        /// Of which operation.
+        operation: OperationId,
+        /// The round's number.
+        round: i64,
+        /// The move.
+        transition: Transition<RoundState>,
+    },
     /// Whoever resolved the operation allows one identical call.
     PermitRepeat {
         /// Which operation may be repeated.
@@ -133,6 +145,9 @@ impl Written {
                 Change::MoveOperation { id, transition, .. } => {
                     written.permits.extend(transition.committed_intent(*id));
                 }
+                Change::MoveRound { operation, transition, .. } => {
+                    written.permits.extend(transition.committed_round(*operation));
+                }
                 Change::MoveTurn { transition, .. } => {
                     written.prompt = transition.committed_prompt().or(written.prompt);
                 }
@@ -142,6 +157,7 @@ impl Written {
                 | Change::SetEvidence { .. }
                 | Change::Event(_)
                 | Change::SetContext { .. }
+                | Change::AddRound(_)
                 | Change::PermitRepeat { .. }
                 | Change::KeepResult { .. }
                 | Change::DropResult { .. } => {}

@@ -1,6 +1,6 @@
 //! Makes the statements of a write, and numbers and chains its events.
 
-use super::{Change, JournalError, kept_row, operation_row, turn_row};
+use super::{Change, JournalError, kept_row, operation_row, round_row, turn_row};
 use crate::{
     Statement, StoreError, Value,
     chain::{Hash, Link, link},
@@ -51,6 +51,10 @@ impl Pen {
             {
                 script.push(kept_row::note(&self.key, operation_row::number(self.session, *id)?));
             }
+            if let Change::MoveRound { operation, round, transition } = change {
+                let place = operation_row::number(self.session, *operation)?;
+                script.extend(round_row::next(&self.key, place, *round, transition));
+            }
         }
         Ok(())
     }
@@ -74,6 +78,13 @@ impl Pen {
             Change::Event(draft) => self.event(draft, end),
             Change::SetContext { turn, context, conversation, note } => {
                 Ok(turn_row::context(key, *turn, *context, conversation.as_deref(), note.as_deref()))
+            }
+            Change::AddRound(round) => {
+                Ok(round_row::add(key, operation_row::number(session, round.operation)?, round))
+            }
+            Change::MoveRound { operation, round, transition } => {
+                let place = operation_row::number(session, *operation)?;
+                Ok(round_row::apply(key, place, *round, transition))
             }
             Change::PermitRepeat { operation } => {
                 Ok(operation_row::permit_repeat(key, operation_row::number(session, *operation)?))

@@ -14,6 +14,7 @@ mod later;
 mod operation_row;
 mod operations;
 mod reader;
+mod round_row;
 mod takeover;
 mod turn_row;
 mod writer;
@@ -23,6 +24,7 @@ pub use equals::Equals;
 pub use error::JournalError;
 pub use operations::call_key;
 pub use reader::{JournalHead, JournalReader};
+pub use round_row::Round;
 pub use takeover::Takeover;
 pub use writer::{BULK, JournalWriter, Pending};
 

@@ -34,6 +34,11 @@ async fn the_tables_of_moves_are_the_models(world: World) {
         (&world.db, "SELECT from_state, to_state FROM approval_moves", words(&["open"], moves::APPROVAL)),
         (&journal.db, "SELECT from_state, to_state FROM turn_moves", words(&["starting"], moves::TURN)),
         (&journal.db, "SELECT from_state, to_state FROM operation_moves", words(&[], moves::OPERATION)),
+        (
+            &journal.db,
+            "SELECT from_state, to_state FROM round_moves",
+            words(&["in_flight", "input_required"], moves::ROUND),
+        ),
     ];
     for (db, sql, wanted) in wanted {
         let rows = db.fetch(sql, vec![]).await.unwrap();

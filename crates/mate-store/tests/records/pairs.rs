@@ -40,7 +40,7 @@ fn the_pair_of_each_first_migration_is_one_schema() {
             .replace(") STRICT;", ");");
         if schema.name == JOURNAL_SCHEMA.name {
             for (ours, theirs) in OWN_KEYS {
-                assert_eq!(translated.matches(ours).count(), 1, "{ours}");
+                assert_ne!(translated.matches(ours).count(), 0, "{ours}");
                 translated = translated.replace(ours, theirs);
             }
         }

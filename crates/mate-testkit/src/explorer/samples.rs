@@ -5,6 +5,7 @@ use mate_model::{
     AccountId, Epoch, Micros, TurnId,
     approval::{ApprovalCommand, ApprovalState, ApprovalStateWord},
     operation::{Evidence, OperationCommand, OperationState, OperationStateWord, Outcome, Verdict},
+    round::{RoundCommand, RoundState, RoundStateWord},
     session::{SessionCommand, SessionState, SessionStateWord},
     task::{End, Run, StopEvidence, StopRequest, TaskCommand, TaskState, TaskStateWord},
     turn::{TurnCommand, TurnEnd, TurnState, TurnStateWord},
@@ -23,6 +24,7 @@ pub fn surveys() -> Vec<Survey> {
         turn(),
         operation("Operation, class `effect` or `idempotent`", EffectClass::Effect),
         operation("Operation, class `read`", EffectClass::Read),
+        round(),
         approval(),
         session(),
     ]
@@ -180,6 +182,32 @@ pub fn operation(name: &'static str, class: EffectClass) -> Survey {
         |state| state.word().as_str(),
         &commands,
         |state, command| state.decide(class, command, NOW),
+    )
+}
+
+/// The survey of a round of a call that takes several.
+#[must_use]
+pub fn round() -> Survey {
+    let question = || "q".to_owned();
+    let states = [
+        RoundState::InFlight,
+        RoundState::InputRequired { question: question() },
+        RoundState::Continued,
+        RoundState::Over,
+    ];
+    let commands = [
+        ("ask", RoundCommand::Ask { question: question() }),
+        ("continue", RoundCommand::Continue),
+        ("end", RoundCommand::End),
+    ];
+    let words = RoundStateWord::ALL.iter().map(|word| word.as_str()).collect();
+    survey(
+        "Round of a call that takes several",
+        words,
+        &states,
+        |state| state.word().as_str(),
+        &commands,
+        |state, command| state.decide(command, NOW),
     )
 }
 

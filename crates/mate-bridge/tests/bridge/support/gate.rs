@@ -51,6 +51,7 @@ pub(crate) struct Notes {
     pub(crate) reports: Mutex<Vec<String>>,
     pub(crate) diagnostics: Mutex<Vec<String>>,
     pub(crate) call_ids: Mutex<Vec<Option<String>>>,
+    pub(crate) continues: Mutex<Vec<Option<String>>>,
     pub(crate) listed: AtomicU64,
 }
 
@@ -82,6 +83,8 @@ impl Gate for Notes {
     }
     async fn admit(&self, call: &Call) -> Admission {
         self.call_ids.lock().unwrap().push(call.runtime_call_id.clone());
+        let continues = call.continues.as_ref().map(|state| state.get().to_owned());
+        self.continues.lock().unwrap().push(continues);
         let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         call.progress.say("admitted");
         Admission::Send(Ticket {
@@ -132,6 +135,7 @@ impl Notes {
             .map(|(_, settled)| match settled.outcome {
                 Outcome::Answered { is_error: false, .. } => "answered",
                 Outcome::Answered { is_error: true, .. } => "error",
+                Outcome::InputRequired { .. } => "input_required",
                 Outcome::RpcError { .. } => "rpc_error",
                 Outcome::NotSent { .. } => "not_sent",
                 Outcome::Unknown { .. } => "unknown",

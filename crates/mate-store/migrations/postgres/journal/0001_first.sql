@@ -130,6 +130,40 @@ CREATE INDEX operations_runtime_call ON operations (session, call_key, runtime_c
 -- One repeat for each leave; one that was proved never to have been sent gives it back.
 CREATE UNIQUE INDEX operations_repeats ON operations (session, repeats) WHERE repeats IS NOT NULL AND state <> 'not_sent';
 
+-- Rounds of the calls that take several. The first one's intent is the operation's; its row comes with the question.
+CREATE TABLE round_moves (
+    from_state TEXT COLLATE "C" NOT NULL,
+    to_state TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (from_state, to_state)
+);
+
+INSERT INTO round_moves (from_state, to_state) VALUES
+    ('', 'in_flight'),
+    ('', 'input_required'),
+    ('in_flight', 'input_required'),
+    ('in_flight', 'over'),
+    ('input_required', 'continued'),
+    ('input_required', 'over');
+
+CREATE TABLE operation_rounds (
+    session TEXT COLLATE "C" NOT NULL,
+    number BIGINT NOT NULL,
+    round BIGINT NOT NULL CHECK (round > 0),
+    from_state TEXT COLLATE "C" NOT NULL,
+    state TEXT COLLATE "C" NOT NULL,
+    question TEXT COLLATE "C",
+    intended_at BIGINT NOT NULL,
+    asked_at BIGINT,
+    PRIMARY KEY (session, number, round),
+    FOREIGN KEY (session, number) REFERENCES operations (session, number),
+    FOREIGN KEY (from_state, state) REFERENCES round_moves (from_state, to_state),
+    CHECK (state <> 'input_required' OR question IS NOT NULL),
+    CHECK ((question IS NULL) = (asked_at IS NULL))
+);
+
+CREATE UNIQUE INDEX rounds_one_open ON operation_rounds (session, number) WHERE state IN ('in_flight', 'input_required');
+CREATE INDEX rounds_asked ON operation_rounds (session, question, number) WHERE state = 'input_required';
+
 -- Successes that the runtime has not heard of, each with its result, sealed: only the replay guard reads it. Without
 -- one, the result was too large to be kept, or nobody saw it.
 CREATE TABLE kept_results (
@@ -171,4 +205,7 @@ CREATE TRIGGER turns_move BEFORE UPDATE OF from_state, state ON turns
     FOR EACH ROW EXECUTE FUNCTION journal_move_starts_here();
 
 CREATE TRIGGER operations_move BEFORE UPDATE OF from_state, state ON operations
+    FOR EACH ROW EXECUTE FUNCTION journal_move_starts_here();
+
+CREATE TRIGGER rounds_move BEFORE UPDATE OF from_state, state ON operation_rounds
     FOR EACH ROW EXECUTE FUNCTION journal_move_starts_here();

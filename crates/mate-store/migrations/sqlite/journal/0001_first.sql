@@ -130,6 +130,40 @@ CREATE INDEX operations_runtime_call ON operations (session, call_key, runtime_c
 -- One repeat for each leave; one that was proved never to have been sent gives it back.
 CREATE UNIQUE INDEX operations_repeats ON operations (session, repeats) WHERE repeats IS NOT NULL AND state <> 'not_sent';
 
+-- Rounds of the calls that take several. The first one's intent is the operation's; its row comes with the question.
+CREATE TABLE round_moves (
+    from_state TEXT NOT NULL,
+    to_state TEXT NOT NULL,
+    PRIMARY KEY (from_state, to_state)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO round_moves (from_state, to_state) VALUES
+    ('', 'in_flight'),
+    ('', 'input_required'),
+    ('in_flight', 'input_required'),
+    ('in_flight', 'over'),
+    ('input_required', 'continued'),
+    ('input_required', 'over');
+
+CREATE TABLE operation_rounds (
+    session TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    round INTEGER NOT NULL CHECK (round > 0),
+    from_state TEXT NOT NULL,
+    state TEXT NOT NULL,
+    question TEXT,
+    intended_at INTEGER NOT NULL,
+    asked_at INTEGER,
+    PRIMARY KEY (session, number, round),
+    FOREIGN KEY (number) REFERENCES operations (number),
+    FOREIGN KEY (from_state, state) REFERENCES round_moves (from_state, to_state),
+    CHECK (state <> 'input_required' OR question IS NOT NULL),
+    CHECK ((question IS NULL) = (asked_at IS NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX rounds_one_open ON operation_rounds (session, number) WHERE state IN ('in_flight', 'input_required');
+CREATE INDEX rounds_asked ON operation_rounds (session, question, number) WHERE state = 'input_required';
+
 -- Successes that the runtime has not heard of, each with its result, sealed: only the replay guard reads it. Without
 -- one, the result was too large to be kept, or nobody saw it.
 CREATE TABLE kept_results (
@@ -168,6 +202,11 @@ BEGIN
     SELECT RAISE(ABORT, 'a move must start at the present state');
 END;
 
+CREATE TRIGGER rounds_move BEFORE UPDATE OF from_state, state ON operation_rounds WHEN NEW.from_state <> OLD.state
+BEGIN
+    SELECT RAISE(ABORT, 'a move must start at the present state');
+END;
+
 -- A journal is one session, so that `session = ?` alone selects all of it. The planner cannot know, and nothing here
 -- runs ANALYZE over what people have: it is told once, in these numbers, how selective each index is.
 
@@ -183,6 +222,9 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('operations', 'operations_runtime_call', '1000000 1000000 10 1 1'),
     ('operations', 'operations_repeats', '100 100 1'),
     ('kept_results', 'kept_results', '100 100 2 1'),
+    ('operation_rounds', 'operation_rounds', '1000 1000 2 1'),
+    ('operation_rounds', 'rounds_one_open', '100 100 1'),
+    ('operation_rounds', 'rounds_asked', '100 100 1 1'),
     ('journal_events', NULL, '10000000'),
     ('journal_events', 'journal_events_of_task', '10000000 10000000 10000 1');
 
