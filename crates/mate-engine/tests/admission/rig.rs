@@ -199,6 +199,9 @@ impl House {
                 report: None,
                 own_activity: 0,
                 evidence: None,
+                context: None,
+                conversation: None,
+                note: None,
 
                 created_at: now,
             };
