@@ -10,6 +10,7 @@
 //! HOME/sessions/SESSION/     one session's folder, see [`SessionFolder`]
 //! ```
 
+use mate_fault::disk::{self, Note};
 use mate_model::SessionId;
 use std::{
     fs::{self, File},
@@ -37,12 +38,21 @@ impl Home {
     /// # Errors
     /// What the file system says; or that others may enter an existing one.
     pub fn create(&self) -> io::Result<()> {
+        let fresh: Vec<&Path> = self.0.ancestors().take_while(|folder| !folder.exists()).collect();
         make_private(&self.0)?;
+        for parent in fresh.iter().filter_map(|folder| folder.parent()) {
+            match sync_folder(parent) {
+                // Whoever may not list a folder cannot sync it either.
+                Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
         // An empty folder that somebody made for this is as good as one made here.
         if fs::read_dir(&self.0)?.next().is_none() {
             fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700))?;
         }
         make_private(&self.0.join("sessions"))?;
+        sync_folder(&self.0)?;
         let mode = fs::metadata(&self.0)?.permissions().mode();
         if mode & 0o077 != 0 {
             return Err(io::Error::other(format!(
@@ -202,12 +212,20 @@ impl SocketPath {
 }
 
 fn make_private(path: &Path) -> io::Result<()> {
+    let fresh = !path.exists();
     match fs::DirBuilder::new().recursive(true).mode(0o700).create(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        other => other,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        other => other?,
     }
+    if fresh {
+        disk::note(Note::Folder(path));
+    }
+    Ok(())
 }
 
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
+/// Makes the entries of a folder durable.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()?;
+    disk::note(Note::SyncedFolder(path));
+    Ok(())
 }

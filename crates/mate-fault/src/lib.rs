@@ -9,6 +9,7 @@
 //! file was there. An empty file means the next reach of any process.
 #![forbid(unsafe_code)]
 
+pub mod disk;
 #[cfg(feature = "points")]
 mod held;
 mod points;

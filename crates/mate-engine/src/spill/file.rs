@@ -1,10 +1,12 @@
 //! The file itself: slots of one size, written before they are needed, so that a full disk can still take them.
 
+use crate::home::sync_folder;
+use mate_fault::disk::{self, Note};
 use std::{
     fs::{File, OpenOptions},
     io,
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// How many outcomes can be held at once; no more calls of a session are let out than that.
@@ -16,15 +18,22 @@ const LENGTH: usize = 4;
 pub(super) const ROOM: usize = SLOT - LENGTH;
 
 #[derive(Debug)]
-pub(super) struct SpillFile(File);
+pub(super) struct SpillFile {
+    file: File,
+    path: PathBuf,
+}
 
 impl SpillFile {
     /// Opens the file for writing; makes it, or makes it whole, with every block in its place.
     pub(super) fn prepare(path: &Path) -> io::Result<Self> {
+        let fresh = !path.exists();
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-        let file = Self(file);
-        let found = file.0.metadata()?;
+        let file = Self { file, path: path.to_owned() };
+        if fresh {
+            disk::note(Note::File(path));
+        }
+        let found = file.file.metadata()?;
         let whole = (SLOTS * SLOT) as u64;
         if found.len() != whole || found.blocks() * 512 < whole {
             for slot in 0..SLOTS {
@@ -32,10 +41,11 @@ impl SpillFile {
                     file.fill(slot, &[])?;
                 }
             }
-            file.0.set_len(whole)?;
-            file.0.sync_all()?;
+            file.file.set_len(whole)?;
+            disk::note(Note::Resized { path, length: whole });
+            file.sync()?;
             if let Some(folder) = path.parent() {
-                File::open(folder)?.sync_all()?;
+                sync_folder(folder)?;
             }
         }
         Ok(file)
@@ -44,7 +54,7 @@ impl SpillFile {
     /// Opens the file for reading; none when it is not there.
     pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
         match File::open(path) {
-            Ok(file) => Ok(Some(Self(file))),
+            Ok(file) => Ok(Some(Self { file, path: path.to_owned() })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -55,7 +65,7 @@ impl SpillFile {
         let mut bytes = [0; SLOT];
         let mut got = 0;
         while got < SLOT {
-            match self.0.read_at(&mut bytes[got..], place(slot) + got as u64)? {
+            match self.file.read_at(&mut bytes[got..], place(slot) + got as u64)? {
                 0 => break,
                 more => got += more,
             }
@@ -71,7 +81,7 @@ impl SpillFile {
     /// Fills a slot; durable when this returns.
     pub(super) fn write(&self, slot: usize, content: &[u8]) -> io::Result<()> {
         self.fill(slot, content)?;
-        self.0.sync_data()
+        self.sync()
     }
 
     /// Frees a slot; durable when this returns.
@@ -86,7 +96,15 @@ impl SpillFile {
         bytes.extend_from_slice(&length.to_le_bytes());
         bytes.extend_from_slice(content);
         bytes.resize(SLOT, 0);
-        self.0.write_all_at(&bytes, place(slot))
+        self.file.write_all_at(&bytes, place(slot))?;
+        disk::note(Note::Wrote { path: &self.path, at: place(slot), bytes: &bytes });
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()?;
+        disk::note(Note::Synced(&self.path));
+        Ok(())
     }
 }
 

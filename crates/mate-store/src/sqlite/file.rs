@@ -3,6 +3,7 @@
 //! No file that SQLite may have open is ever opened here: closing it would drop the locks of this process.
 
 use crate::StoreError;
+use mate_fault::disk::{self, Note};
 use std::{
     fs, io,
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
@@ -36,14 +37,22 @@ fn create(path: &Path) -> io::Result<()> {
     name.push(format!(".new-{}-{number}", std::process::id()));
     let fresh = path.with_file_name(name);
     fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?.sync_all()?;
+    disk::note(Note::File(&fresh));
+    disk::note(Note::Synced(&fresh));
     let linked = fs::hard_link(&fresh, path);
+    if linked.is_ok() {
+        disk::note(Note::Linked { from: &fresh, to: path });
+    }
     fs::remove_file(&fresh)?;
+    disk::note(Note::Removed(&fresh));
     match linked {
         Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
         Ok(()) | Err(_) => {}
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::File::open(folder)?.sync_all()?;
+    disk::note(Note::SyncedFolder(folder));
+    Ok(())
 }
 
 /// Refuses network file systems, whose locks and shared memory SQLite's log cannot rely on.
