@@ -190,6 +190,7 @@ impl Worker {
             arguments: &arguments,
             runtime_call: None,
             says_read_only: false,
+            continues: None,
             gone: None,
         };
         let Admitted::Go(go) = self.desk.admit(&request).await else { panic!("call {number} was refused") };
