@@ -3,9 +3,8 @@
 
 use crate::{Engine, EngineError};
 use mate_model::{
-    Epoch, OperationId, Refusal, TaskId,
+    Epoch, Refusal, TaskId,
     event::{Draft, EventType},
-    operation::OperationStateWord,
     records::{Task, Turn},
     task::{End, StopEvidence, TaskCommand, TaskState, TaskStateWord},
     turn::{Facts, TurnEnd, TurnState, conclusion},
@@ -16,7 +15,6 @@ use serde_json::json;
 
 /// How often a decision is made again because somebody else moved the task at that moment.
 const TRIES: u32 = 20;
-const PAGE: u32 = 1000;
 
 impl Engine {
     /// Reads how the running task's turn ended and ends the task accordingly. Done already: nothing happens.
@@ -37,8 +35,8 @@ impl Engine {
             let (end, uncertain, subjects) = self.end_of(reader, &task, turn.as_ref()).await?;
             mate_fault::point_async!("conclude.read");
             match self.end_task(&task, epoch, end, uncertain, subjects).await {
-                // An answer may have come while this was written.
-                Ok(TaskStateWord::Unknown) => return self.settle(reader, task.id).await,
+                // Evidence may have come while this was written.
+                Ok(TaskStateWord::Unknown) => return self.settle(task.id).await,
                 Ok(word) => return Ok(word),
                 Err(LedgerError::Conflict(_)) => last = Some("the task moved meanwhile"),
                 Err(error) => return Err(error.into()),
@@ -50,12 +48,11 @@ impl Engine {
     /// Takes a task out of `unknown` when nothing of it is uncertain any more; says how it stands.
     ///
     /// # Errors
-    /// The stores'.
-    pub async fn settle(&self, reader: &JournalReader, task: TaskId) -> Result<TaskStateWord, EngineError> {
+    /// The ledger's.
+    pub async fn settle(&self, task: TaskId) -> Result<TaskStateWord, EngineError> {
         let task = self.ledger.task(task).await?.ok_or(EngineError::NotFound)?;
-        if !matches!(task.state, TaskState::Unknown { reason: UnknownReason::Operations, .. })
-            || !unknown_operations(reader, task.id).await?.is_empty()
-            || lost_at_own_work(reader, task.id).await?
+        if !matches!(task.state, TaskState::Unknown { .. })
+            || !self.ledger.unsettled(&task).await?.is_nothing()
         {
             return Ok(task.state.word());
         }
@@ -65,6 +62,7 @@ impl Engine {
         let draft =
             Draft { kind: ended_event(word), task: Some(task.id), turn: None, at: transition.at(), data };
         match self.ledger.apply_task(&task, &transition, draft, &[], None).await {
+            // The only way out of `unknown` leads to the end that is stored.
             Ok(_) | Err(LedgerError::Conflict(_)) => Ok(word),
             Err(error) => Err(error.into()),
         }
@@ -91,7 +89,7 @@ impl Engine {
         if reader.open_count().await? > 0 {
             return Err(EngineError::Unavailable("calls of the task are still in flight".to_owned()));
         }
-        let unknown = unknown_operations(reader, task.id).await?;
+        let unknown = self.unsettled_operations(reader, task.id).await?;
         let facts = Facts {
             end,
             report: turn.report,
@@ -99,8 +97,8 @@ impl Engine {
             stop_requested,
             evidence: turn.evidence.clone(),
         };
-        let (end, uncertain) = conclusion(facts)?;
-        let end = match end {
+        let (then, uncertain) = conclusion(facts)?;
+        let then = match then {
             End::Completed { report: None } if task.policy.require_report => End::Failed {
                 reason: FailReason::ReportMissing,
                 detail: "the runtime ended its turn and the agent reported no result".to_owned(),
@@ -109,10 +107,14 @@ impl Engine {
         };
         let subjects = match uncertain {
             None => Vec::new(),
-            Some(UnknownReason::Operations) => unknown.iter().map(ToString::to_string).collect(),
+            Some(UnknownReason::Operations) => {
+                // The runtime's own last act is an item of its own, also beside operations.
+                let own = (lost_at_own_work(end) && !stop_requested).then(|| turn.id.to_string());
+                unknown.iter().map(ToString::to_string).chain(own).collect()
+            }
             Some(UnknownReason::OwnActivity | UnknownReason::JournalLost) => vec![turn.id.to_string()],
         };
-        Ok((end, uncertain, subjects))
+        Ok((then, uncertain, subjects))
     }
 
     /// Writes a task's end, and what needs a person for it.
@@ -143,28 +145,15 @@ impl Engine {
     }
 }
 
-/// Whether the runtime's own tools were at work when it was lost: that is an uncertainty of its own.
-async fn lost_at_own_work(reader: &JournalReader, task: TaskId) -> Result<bool, StoreError> {
-    let turns = reader.turns(Some(task), 0, PAGE).await?.items;
-    Ok(turns.iter().any(|turn| match &turn.state {
-        TurnState::Ended { end: TurnEnd::Lost { own_activity, .. }, .. } => *own_activity,
-        TurnState::Ended { .. }
-        | TurnState::Starting
-        | TurnState::Prompted { .. }
-        | TurnState::Settling { .. } => false,
-    }))
-}
-
-async fn unknown_operations(reader: &JournalReader, task: TaskId) -> Result<Vec<OperationId>, StoreError> {
-    let mut unknown = Vec::new();
-    let mut after = 0;
-    loop {
-        let page = reader.operations(Some(task), Some(OperationStateWord::Unknown), after, PAGE).await?;
-        unknown.extend(page.items.into_iter().map(|operation| operation.id));
-        match page.next {
-            Some(next) => after = next,
-            None => return Ok(unknown),
-        }
+/// Whether the runtime's own tools were at work when it was lost.
+const fn lost_at_own_work(end: &TurnEnd) -> bool {
+    match end {
+        TurnEnd::Lost { own_activity, .. } => *own_activity,
+        TurnEnd::Answered { .. }
+        | TurnEnd::Errored { .. }
+        | TurnEnd::NotStarted { .. }
+        | TurnEnd::ContextLost { .. }
+        | TurnEnd::StoppedFirst => false,
     }
 }
 

@@ -12,6 +12,7 @@ pub mod lock;
 pub mod note;
 mod principal;
 pub mod recover;
+pub mod resolve;
 pub mod schedule;
 #[cfg(test)]
 mod schedule_tests;
@@ -28,6 +29,7 @@ pub use lock::SessionLock;
 pub use note::Note;
 pub use principal::Principal;
 pub use recover::{Recovered, Undertaker};
+pub use resolve::{Ask, Resolved};
 pub use schedule::{Launcher, Round, Scheduler};
 pub use settings::Settings;
 pub use spill::Spill;

@@ -263,7 +263,10 @@ async fn look_after(
         tracing::info!(session = %session.id, ?recovered, "a session whose worker had ended was recovered");
         round.recovered = 1;
     }
-    let Some(task) = engine.work_of(session.id).await? else { return Ok((round, None)) };
+    let Some(task) = engine.work_of(session.id).await? else {
+        engine.apply_left(session.id, &lock).await?;
+        return Ok((round, None));
+    };
     if tried.is_some_and(|(last, tries)| last == task.id && tries >= TRIES) {
         engine.give_up(&session, task, &lock).await?;
         return Ok((round, None));

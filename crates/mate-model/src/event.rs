@@ -41,6 +41,14 @@ EventType, "an event type" {
     TaskResumed = "task.resumed",
     /// Its policy wants it to go on by itself, and it does not: it waits for a member.
     TaskHeld = "task.held",
+    /// A person settled what the runtime's own tools, or a lost journal, had left uncertain.
+    TaskResolved = "task.resolved",
+    /// Evidence settled an operation whose outcome was unknown.
+    OperationResolved = "operation.resolved",
+    /// Evidence came that says otherwise; the state stays.
+    OperationContradicted = "operation.contradicted",
+    /// A person took note of evidence to the contrary.
+    OperationAcknowledged = "operation.acknowledged",
     /// A grant was made.
     GrantAdded = "grant.added",
     /// A grant was revoked.

@@ -12,6 +12,7 @@ pub mod moves;
 pub mod operation;
 pub mod records;
 pub mod replay;
+pub mod resolution;
 pub mod round;
 pub mod session;
 pub mod task;

@@ -3,6 +3,7 @@
 use crate::words::words;
 use crate::{
     AccountId, Micros, OperationId,
+    resolution::settles,
     transition::{Refusal, Transition},
     words::{DenyReason, EffectClass, EvidenceKind},
 };
@@ -189,6 +190,18 @@ Verdict, "a verdict" {
     Abandoned = "abandoned",
 });
 
+impl Verdict {
+    /// The state that an operation has by it.
+    #[must_use]
+    pub const fn state(self) -> OperationStateWord {
+        match self {
+            Self::Succeeded => OperationStateWord::Succeeded,
+            Self::Failed => OperationStateWord::Failed,
+            Self::Abandoned => OperationStateWord::Abandoned,
+        }
+    }
+}
+
 impl OperationState {
     /// The state's word.
     #[must_use]
@@ -230,8 +243,10 @@ impl OperationState {
             (Self::AwaitingApproval { .. }, C::Expire) => Self::Expired,
             (Self::AwaitingApproval { .. }, C::Withdraw) => Self::Withdrawn,
             (Self::InFlight, C::Settle(outcome)) => settle(class, outcome),
-            (Self::Unknown { .. }, C::Settle(outcome)) => late(outcome)?,
-            (Self::Unknown { .. }, C::Resolve { verdict, evidence }) => resolve(verdict, evidence),
+            (Self::Unknown { .. }, C::Resolve { verdict, evidence }) => {
+                settles(verdict, &evidence)?;
+                resolve(verdict, evidence)
+            }
             (Self::AwaitingApproval { .. }, C::Await { .. }) => {
                 return Err(Refusal::Already { state: "awaiting_approval" });
             }
@@ -301,18 +316,23 @@ fn settle(class: EffectClass, outcome: Outcome) -> OperationState {
     }
 }
 
-fn late(outcome: Outcome) -> Result<OperationState, Refusal> {
-    let late = |detail: String| Evidence::of(EvidenceKind::LateAnswer, detail);
-    match outcome {
-        Outcome::Result { is_error: false } => {
-            Ok(OperationState::Succeeded { evidence: late("the upstream's result, late".to_owned()) })
+impl Outcome {
+    /// What an outcome that comes late says of an operation that was given up as unknown.
+    ///
+    /// # Errors
+    /// [`Refusal::NoEvidence`]: what was uncertain stays so, unless the upstream itself has answered.
+    pub fn late(self) -> Result<(Verdict, Evidence), Refusal> {
+        let late = |detail: String| Evidence::of(EvidenceKind::LateAnswer, detail);
+        match self {
+            Self::Result { is_error: false } => {
+                Ok((Verdict::Succeeded, late("the upstream's result, late".to_owned())))
+            }
+            Self::Result { is_error: true } => {
+                Ok((Verdict::Failed, late("the upstream's result, late, says isError".to_owned())))
+            }
+            Self::Error { detail } => Ok((Verdict::Failed, late(detail))),
+            Self::NotSent { .. } | Self::Lost { .. } => Err(Refusal::NoEvidence),
         }
-        Outcome::Result { is_error: true } => Ok(OperationState::Failed {
-            evidence: late("the upstream's result, late, says isError".to_owned()),
-        }),
-        Outcome::Error { detail } => Ok(OperationState::Failed { evidence: late(detail) }),
-        // What was uncertain stays uncertain: neither is evidence after the fact.
-        Outcome::NotSent { .. } | Outcome::Lost { .. } => Err(Refusal::NoEvidence),
     }
 }
 

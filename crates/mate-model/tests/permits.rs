@@ -1,7 +1,7 @@
 //! The permission to send comes from one move alone, and decisions change nothing but by their transition.
 
 use mate_model::{
-    Micros, OperationId, SessionId,
+    Micros, OperationId, Refusal, SessionId,
     operation::{Evidence, OperationCommand, OperationState, OperationStateWord, Outcome, Verdict},
     turn::{TurnCommand, TurnEnd, TurnState, TurnStateWord},
     words::{EffectClass, EvidenceKind, StopReason},
@@ -98,15 +98,20 @@ fn g05_a_lost_read_failed_and_a_lost_effect_is_unknown() {
 }
 
 #[test]
-fn g05_a_late_answer_settles_what_was_unknown_and_says_that_it_was_late() {
-    for (is_error, expected) in [(false, OperationStateWord::Succeeded), (true, OperationStateWord::Failed)] {
+fn g05_a_late_answer_is_evidence_and_says_that_it_was_late() {
+    for (is_error, verdict) in [(false, Verdict::Succeeded), (true, Verdict::Failed)] {
         let unknown = OperationState::Unknown { detail: "time-out".to_owned() };
-        let late = OperationCommand::Settle(Outcome::Result { is_error });
-        let state = unknown.decide(EffectClass::Effect, late, NOW).unwrap().into_to();
-        assert_eq!(state.word(), expected);
-        let (OperationState::Succeeded { evidence } | OperationState::Failed { evidence }) = state else {
-            panic!("no evidence")
-        };
-        assert_eq!(evidence.kind, EvidenceKind::LateAnswer);
+        let outcome = Outcome::Result { is_error };
+        let settled =
+            unknown.decide(EffectClass::Effect, OperationCommand::Settle(outcome.clone()), NOW).unwrap_err();
+        assert!(matches!(settled, Refusal::NotNow { .. }), "evidence goes through the ledger: {settled}");
+        let (found, evidence) = outcome.late().unwrap();
+        assert_eq!((found, evidence.kind), (verdict, EvidenceKind::LateAnswer));
+        let command = OperationCommand::Resolve { verdict, evidence };
+        let state = unknown.decide(EffectClass::Effect, command, NOW).unwrap().into_to();
+        assert_eq!(state.word(), verdict.state());
+    }
+    for outcome in [Outcome::Lost { detail: String::new() }, Outcome::NotSent { detail: String::new() }] {
+        assert_eq!(outcome.late(), Err(Refusal::NoEvidence), "neither is evidence after the fact");
     }
 }

@@ -6,7 +6,7 @@ use mate_model::{
     TokenId, TurnId,
     approval::ApprovalStateWord,
     event::EventType,
-    operation::OperationStateWord,
+    operation::{OperationStateWord, Verdict},
     round::RoundStateWord,
     session::SessionStateWord,
     task::TaskStateWord,
@@ -49,7 +49,8 @@ words!(
     SessionStateWord,
     TaskStateWord,
     TurnStateWord,
-    UnknownReason
+    UnknownReason,
+    Verdict
 );
 
 impl From<Micros> for Value {

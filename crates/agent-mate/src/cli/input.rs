@@ -29,6 +29,14 @@ pub(crate) fn text(given: &str) -> Result<String, Failure> {
     }
 }
 
+/// The text of a file, or of standard input for `-`.
+///
+/// # Errors
+/// When it cannot be read, or is too long or no text.
+pub(crate) fn proof(given: &str) -> Result<String, Failure> {
+    if given == "-" { from_stdin("the proof") } else { from_file(given) }
+}
+
 /// Secrets given as `NAME` (from the environment), `NAME=@FILE` or `NAME=-` (standard input).
 ///
 /// # Errors

@@ -2,11 +2,16 @@
 
 use super::{
     Context,
+    client::Client,
     exit::{Exit, Failure},
+    input,
     list::PageArgs,
-    show::column,
+    show::{Column, at, column, text_at},
 };
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+use mate_guard::text;
+use mate_model::{operation::Verdict, words::BadWord};
+use mate_server::wire::ResolveOperation;
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -27,6 +32,38 @@ pub(crate) enum OperationVerb {
         /// Its id
         operation: String,
     },
+    /// Settle one whose outcome is unknown, with what you found out
+    Resolve(ResolveArgs),
+}
+
+/// `operation resolve`
+#[derive(Args, Debug)]
+pub(crate) struct ResolveArgs {
+    /// Its id
+    operation: String,
+    /// What became of it: succeeded, failed (it did not happen), or abandoned (nobody will find out)
+    #[arg(long = "as", value_name = "VERDICT", value_parser = verdict)]
+    verdict: Verdict,
+    #[command(flatten)]
+    word: Word,
+    /// An agent may make the identical call once more
+    #[arg(long)]
+    permit_repeat: bool,
+}
+
+/// How it is known.
+#[derive(Args, Debug)]
+pub(crate) struct Word {
+    /// How you know: what you looked at, and what it says
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+    /// Keep what you looked at: a file, or - for standard input; at most 64 KiB of text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) proof: Option<String>,
+}
+
+fn verdict(text: &str) -> Result<Verdict, BadWord> {
+    text.parse()
 }
 
 /// Runs a verb.
@@ -48,34 +85,68 @@ pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, 
             screen.list(&found, &columns, "No operations: the task called no tool through the bridge.")?;
         }
         OperationVerb::Show { operation } => {
-            let fields = [
-                column("id", "id"),
-                column("state", "state"),
-                column("detail", "detail"),
-                column("connection", "connection_name"),
-                column("tool", "tool"),
-                column("effect class", "effect"),
-                column("task", "task"),
-                column("turn", "turn"),
-                column("grant", "grant"),
-                column("decision", "decision"),
-                column("deny reason", "deny_reason"),
-                column("evidence", "evidence"),
-                column("requested", "requested_at"),
-                column("admitted", "admitted_at"),
-                column("sent", "sent_at"),
-                column("answered", "answered_at"),
-                column("recorded", "recorded_at"),
-                column("duration (us)", "duration_us"),
-                column("result bytes", "result_size"),
-                column("result type", "result_type"),
-                column("arguments", "arguments"),
-                column("digest", "digest"),
-                column("trace", "trace"),
-                column("runtime's call", "runtime_call"),
-            ];
-            screen.object(&client.get(&["operations", &operation], &[]).await?, &fields)?;
+            screen.object(&client.get(&["operations", &operation], &[]).await?, &FIELDS)?;
         }
+        OperationVerb::Resolve(args) => return resolve(args, &client, context).await,
     }
     Ok(Exit::Done)
+}
+
+/// An operation's fields as they are shown to people.
+const FIELDS: [Column; 30] = [
+    column("id", "id"),
+    column("state", "state"),
+    column("detail", "detail"),
+    column("connection", "connection_name"),
+    column("tool", "tool"),
+    column("effect class", "effect"),
+    column("task", "task"),
+    column("turn", "turn"),
+    column("grant", "grant"),
+    column("decision", "decision"),
+    column("deny reason", "deny_reason"),
+    column("evidence", "evidence"),
+    column("resolved", "resolved_at"),
+    column("proof", "proof"),
+    column("one repeat allowed", "permit_repeat"),
+    column("to the contrary", "contradiction"),
+    column("came", "contradicted_at"),
+    column("acknowledged", "acknowledged_at"),
+    column("requested", "requested_at"),
+    column("admitted", "admitted_at"),
+    column("sent", "sent_at"),
+    column("answered", "answered_at"),
+    column("recorded", "recorded_at"),
+    column("duration (us)", "duration_us"),
+    column("result bytes", "result_size"),
+    column("result type", "result_type"),
+    column("arguments", "arguments"),
+    column("digest", "digest"),
+    column("trace", "trace"),
+    column("runtime's call", "runtime_call"),
+];
+
+async fn resolve(args: ResolveArgs, client: &Client, context: &Context) -> Result<Exit, Failure> {
+    let wish = ResolveOperation {
+        verdict: args.verdict,
+        reason: args.word.reason,
+        proof: args.word.proof.as_deref().map(input::proof).transpose()?,
+        permit_repeat: args.permit_repeat,
+    };
+    let found = client.post(&["operations", &args.operation, "resolve"], &wish, None).await?;
+    let (state, task) = (text_at(&found, "state"), text_at(&found, "task"));
+    if at(&found, "contradicted_at").is_null() || !at(&found, "acknowledged_at").is_null() {
+        let next = [format!("agent-mate task show {}", text::line(task, 100))];
+        context.screen.made(&found, &format!("Operation {} is {state}.", args.operation), &next)?;
+        return Ok(Exit::Done);
+    }
+    // Nothing was wrong with the command; it did not get what it asked for.
+    let said = format!(
+        "Operation {} stays {state}: that was known first. What you say otherwise is on record and needs a person; \
+         resolve it once more to take note of it.",
+        args.operation
+    );
+    let next = [format!("agent-mate operation show {}", text::line(&args.operation, 100))];
+    context.screen.made(&found, &said, &next)?;
+    Ok(Exit::Refused)
 }

@@ -4,7 +4,9 @@ use super::{
     Context,
     client::Client,
     exit::{Exit, Failure},
+    input,
     list::PageArgs,
+    operation::Word,
     show::{column, text_at},
     task_add::{self, AddArgs},
     task_report,
@@ -12,7 +14,7 @@ use super::{
     task_watch,
 };
 use clap::{Args, Subcommand};
-use mate_server::wire::Reject;
+use mate_server::wire::{Reject, ResolveTask};
 use serde_json::{Value, json};
 
 /// The verbs.
@@ -69,6 +71,13 @@ pub(crate) enum TaskVerb {
     },
     /// What was done, by whose leave, and what is uncertain
     Report(OneTask),
+    /// Settle what the runtime's own tools, or a lost journal, left uncertain; operations have a `resolve` of their own
+    Resolve {
+        #[command(flatten)]
+        one: OneTask,
+        #[command(flatten)]
+        word: Word,
+    },
 }
 
 /// Which task.
@@ -123,17 +132,26 @@ pub(crate) async fn run(verb: TaskVerb, context: &Context) -> Result<Exit, Failu
             task_watch::page(&one.task, after, limit, &client, context).await
         }
         TaskVerb::Report(one) => task_report::report(&one.task, &client, context).await,
+        TaskVerb::Resolve { one, word } => {
+            let proof = word.proof.as_deref().map(input::proof).transpose()?;
+            let wish = ResolveTask { reason: word.reason, proof };
+            let task = client.post(&["tasks", &one.task, "resolve"], &wish, None).await?;
+            let said = format!("Task {} is {}.", one.task, text_at(&task, "state"));
+            context.screen.made(&task, &said, &[])?;
+            Ok(Exit::Done)
+        }
     }
 }
 
 /// A task's fields as they are shown to people.
-pub(crate) const FIELDS: [super::show::Column; 21] = [
+pub(crate) const FIELDS: [super::show::Column; 22] = [
     column("id", "id"),
     column("state", "state"),
     column("activity", "activity"),
     column("quiet since", "quiet_since"),
     column("reason", "reason"),
     column("uncertain", "uncertain"),
+    column("unknown calls", "unknown_operations"),
     column("then", "then"),
     column("result", "result"),
     column("report", "report"),

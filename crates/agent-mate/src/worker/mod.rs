@@ -177,6 +177,7 @@ impl Worker {
                         None => pause.await,
                     }
                     idle += LOOK;
+                    self.apply_resolutions().await;
                 }
             }
         };
@@ -223,6 +224,8 @@ impl Worker {
         if let Some(bridge) = self.bridge.take() {
             bridge.shutdown(Duration::from_secs(5)).await;
         }
+        self.engine.weigh_repeats(&self.reader).await?;
+        self.desk.apply_resolutions().await?;
         self.recorder.event(EventType::WorkerEnded, json!({ "pid": std::process::id() })).await?;
         mate_fault::point_async!("worker.end_recorded");
         self.anchor().await?;

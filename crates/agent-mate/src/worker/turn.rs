@@ -227,6 +227,7 @@ impl Worker {
                 _ = tick.tick() => {
                     pump.flush().await?;
                     self.look_at_grants(task).await;
+                    self.apply_resolutions().await;
                 }
             }
         };
@@ -250,6 +251,13 @@ impl Worker {
             }
             Ok(false) => {}
             Err(error) => tracing::warn!(%error, "the ledger could not be asked for changed grants"),
+        }
+    }
+
+    /// Copies into the journal what people and others have found out of earlier calls.
+    pub(super) async fn apply_resolutions(&self) {
+        if let Err(error) = self.desk.apply_resolutions().await {
+            tracing::warn!(%error, "resolutions could not be copied into the journal; it is tried again");
         }
     }
 

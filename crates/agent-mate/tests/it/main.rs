@@ -39,6 +39,8 @@ mod replay;
 #[cfg(test)]
 mod repository;
 #[cfg(test)]
+mod resolving;
+#[cfg(test)]
 mod resuming;
 #[cfg(test)]
 mod secrets;

@@ -3,7 +3,7 @@
 use super::Admission;
 use crate::EngineError;
 use mate_guard::Place;
-use mate_model::{OperationId, operation::OperationState, words::EffectClass};
+use mate_model::{OperationId, words::EffectClass};
 use mate_store::Change;
 
 /// The longest result that is kept, in bytes. Of a longer one only the success is on record.
@@ -13,15 +13,14 @@ const TABLE: &str = "kept_results";
 const COLUMN: &str = "sealed";
 
 impl Admission {
-    /// What is written with an outcome, so that a crash before the runtime hears of it loses nothing.
+    /// What is written with a success, so that a crash before the runtime hears of it loses nothing.
     pub(super) fn keep(
         &self,
         operation: OperationId,
         class: EffectClass,
-        state: &OperationState,
         result: Option<&str>,
     ) -> Result<Option<Change>, EngineError> {
-        if class == EffectClass::Read || !matches!(state, OperationState::Succeeded { .. }) {
+        if class == EffectClass::Read {
             return Ok(None);
         }
         let short = result.filter(|result| result.len() <= KEEP);

@@ -7,6 +7,7 @@
 mod heard;
 mod intent;
 mod kept;
+mod late;
 mod lineage;
 mod replay;
 mod request;
@@ -19,6 +20,7 @@ mod twins;
 pub use heard::Receipt;
 pub use intent::{Admitted, Go};
 pub use kept::KEEP;
+pub(crate) use late::repeat_succeeded;
 pub use request::Request;
 pub use settle::Ended;
 pub(crate) use settle::{detail, recorded, settled_event};
@@ -71,6 +73,8 @@ pub struct Admission {
     standing: RwLock<Option<Arc<Standing>>>,
     twins: Twins,
     questions: Questions,
+    /// Held while resolutions are copied into the journal.
+    resolving: tokio::sync::Mutex<()>,
 }
 
 impl Admission {
@@ -107,6 +111,7 @@ impl Admission {
             standing: RwLock::new(None),
             twins: Twins::default(),
             questions: Questions::default(),
+            resolving: tokio::sync::Mutex::default(),
         }
     }
 
@@ -207,6 +212,9 @@ impl Admission {
         turn: CurrentTurn,
     ) -> Result<Result<Arc<Standing>, (DenyReason, String)>, EngineError> {
         let row = self.engine.ledger.admission(turn.task).await?.ok_or(EngineError::NotFound)?;
+        if row.unapplied {
+            self.apply_resolutions().await?;
+        }
         match row.state {
             TaskStateWord::Running => {}
             TaskStateWord::StopRequested => {
@@ -232,6 +240,15 @@ impl Admission {
             Some(known) => Ok(Ok(known)),
             None => Ok(Ok(self.read_standing(turn.task).await?)),
         }
+    }
+
+    /// Copies resolutions into the journal that it does not have yet; answers how many there were.
+    ///
+    /// # Errors
+    /// The stores'.
+    pub async fn apply_resolutions(&self) -> Result<u64, EngineError> {
+        let _alone = self.resolving.lock().await;
+        self.engine.apply_resolutions(&self.journal, None).await
     }
 
     /// Records a call of a tool that is known and not listed (any more), with the reason that the ledger gives now.

@@ -2,15 +2,14 @@
 
 use super::{Admission, CurrentTurn, Go, Receipt, twins::TwinGuard};
 use crate::{
-    EngineError,
+    Engine, EngineError,
     spill::{Held, Slot, record},
 };
 use mate_model::{
-    Clock, Micros, OperationId, Refusal,
+    Micros, OperationId, Refusal,
     event::{Draft, EventType},
-    operation::{Evidence, OperationCommand, OperationState, OperationStateWord, Outcome, Verdict},
-    records::Operation,
-    words::{EffectClass, EvidenceKind},
+    operation::{OperationCommand, OperationState, OperationStateWord, Outcome},
+    words::EffectClass,
 };
 use mate_store::{Change, JournalError, JournalWriter, OperationFacts, Pending, Written};
 use serde_json::json;
@@ -68,13 +67,16 @@ impl Admission {
         let ended = if go.round > 1 { ended.after_others() } else { ended };
         let last = self.last_round(operation, go.round, self.now())?;
         let held = Held::new(operation, &ended);
-        let (word, changes) = self.outcome(operation, &from, go.class, go.turn, ended, &go.settles)?;
+        let (word, changes) = self.outcome(operation, &from, go.class, go.turn, ended)?;
         let changes = last.into_iter().chain(changes).collect();
         let news = word == OperationStateWord::Succeeded && go.class != EffectClass::Read;
         let mut pending = self.journal.post(changes).await?;
         if let Some(written) = self.soon(&mut pending).await {
             written?;
             mate_fault::point_async!("settle.committed");
+            if word == OperationStateWord::Succeeded {
+                self.settles_too(operation, &go.settles).await;
+            }
             let twin = go.twin.map(TwinGuard::settled);
             return Ok(if news { Receipt::of(&self.heard, operation, twin) } else { Receipt::plain() });
         }
@@ -116,8 +118,8 @@ impl Admission {
         twin: Option<TwinGuard>,
         over: Option<oneshot::Receiver<()>>,
     ) {
-        let (journal, clock) = (self.journal.clone(), Arc::clone(&self.engine.clock));
-        let follower = Follower { journal, clock, held, slot };
+        let (journal, engine) = (self.journal.clone(), Arc::clone(&self.engine));
+        let follower = Follower { journal, engine, held, slot };
         let unrecorded = self.unrecorded.clone();
         unrecorded.send_modify(|count| *count += 1);
         tokio::spawn(async move {
@@ -165,23 +167,6 @@ impl Admission {
         }
     }
 
-    /// Records an answer that came after its call had been given up as unknown.
-    ///
-    /// # Errors
-    /// The journal's, or that the operation is not unknown (any more).
-    pub async fn late(
-        &self,
-        operation: OperationId,
-        ended: Ended,
-    ) -> Result<OperationStateWord, EngineError> {
-        let row = self.reader.operation(operation).await?.ok_or(EngineError::NotFound)?;
-        let turn = CurrentTurn { task: row.task, turn: row.turn };
-        let word = self.write_outcome(operation, &row.state, row.class, turn, ended, None).await?;
-        // It may have been the last uncertainty of its task.
-        self.engine.settle(&self.reader, row.task).await?;
-        Ok(word)
-    }
-
     #[expect(clippy::too_many_arguments, reason = "each is a part of one write")]
     pub(super) async fn write_outcome(
         &self,
@@ -192,7 +177,7 @@ impl Admission {
         ended: Ended,
         last_round: Option<Change>,
     ) -> Result<OperationStateWord, EngineError> {
-        let (word, changes) = self.outcome(id, from, class, turn, ended, &[])?;
+        let (word, changes) = self.outcome(id, from, class, turn, ended)?;
         let changes = last_round.into_iter().chain(changes).collect();
         self.journal.write(changes).await?;
         mate_fault::point_async!("settle.committed");
@@ -207,58 +192,21 @@ impl Admission {
         class: EffectClass,
         turn: CurrentTurn,
         mut ended: Ended,
-        settles: &[Operation],
     ) -> Result<(OperationStateWord, Vec<Change>), EngineError> {
         let now = self.now();
         let result = ended.result.take();
         let (to, mut changes) = recorded(id, from, class, turn, ended, now)?;
-        changes.extend(self.keep(id, class, &to, result.as_deref())?);
         if matches!(to, OperationState::Succeeded { .. }) {
-            changes.extend(self.settled_with(id, settles, now)?);
+            changes.extend(self.keep(id, class, result.as_deref())?);
         }
         Ok((to.word(), changes))
-    }
-
-    /// The uncertain operations that went out under the key of one that has succeeded have succeeded with it.
-    fn settled_with(
-        &self,
-        id: OperationId,
-        settles: &[Operation],
-        now: Micros,
-    ) -> Result<Vec<Change>, EngineError> {
-        let mut changes = Vec::new();
-        for operation in settles {
-            // Another session's journal is not written here.
-            let here = operation.id.session == self.session;
-            let OperationState::Unknown { .. } = operation.state else { continue };
-            if !here {
-                continue;
-            }
-            let detail = format!("{id}, under the same idempotency key, has succeeded");
-            let evidence = Evidence::of(EvidenceKind::Repeat, detail.clone());
-            let resolve = OperationCommand::Resolve { verdict: Verdict::Succeeded, evidence };
-            let transition = operation.state.decide(operation.class, resolve, now)?;
-            let event = Draft {
-                kind: EventType::OperationSucceeded,
-                task: Some(operation.task),
-                turn: Some(operation.turn),
-                at: now,
-                data: json!({ "operation": operation.id, "detail": detail }),
-            };
-            let facts = OperationFacts::default();
-            changes.extend([
-                Change::MoveOperation { id: operation.id, transition, facts },
-                Change::Event(event),
-            ]);
-        }
-        Ok(changes)
     }
 }
 
 /// An outcome on its way into the journal after its call was answered, or given up.
 struct Follower {
     journal: JournalWriter,
-    clock: Arc<dyn Clock>,
+    engine: Arc<Engine>,
     held: Held,
     slot: Option<Slot>,
 }
@@ -270,7 +218,7 @@ impl Follower {
         let written = match pending.written().await {
             Ok(_) => Ok(()),
             // The operation moved: its present state decides.
-            Err(JournalError::Conflict(_)) => record(&self.journal, &self.held, self.clock.now()).await,
+            Err(JournalError::Conflict(_)) => record(&self.engine, &self.journal, &self.held).await,
             Err(error) => Err(error.into()),
         };
         if let Err(error) = written {

@@ -154,8 +154,8 @@ async fn read(engine: &Engine, task: &Task, told: &mut Earlier, past: &mut Past)
     loop {
         let page = reader.operations(Some(task.id), None, after, PAGE).await?;
         past.unread += page.corrupt.len() as u64;
-        for operation in &page.items {
-            past.take(operation);
+        for seen in engine.see(task.id, page.items).await? {
+            past.take(&seen.operation);
         }
         match page.next {
             Some(next) => after = next,

@@ -99,6 +99,8 @@ impl Engine {
         };
         let recovered = self.classify(&journal, &reader, task.as_ref(), &evidence).await?;
         let recovered = Recovered { held, ..recovered };
+        self.weigh_repeats(&reader).await?;
+        self.apply_resolutions(&journal, None).await?;
         if let Some(task) = task {
             if lost {
                 let end = End::Failed {
@@ -121,6 +123,10 @@ impl Engine {
             }
         }
         mate_fault::point_async!("recover.concluded");
+        // The worker may have died between a task's end and the look whether evidence had come meanwhile.
+        for task in self.ledger.unknown_tasks(session.id).await? {
+            self.settle(task).await?;
+        }
         let event = Draft {
             kind: EventType::SessionRecovered,
             task: None,

@@ -4,10 +4,12 @@ use super::{Held, Spill};
 use crate::{
     Engine, EngineError,
     admit::{CurrentTurn, recorded},
+    resolve::Known,
 };
 use mate_model::{
-    Micros, Refusal,
+    Refusal,
     operation::{OperationState, OperationStateWord},
+    resolution::Finding,
     words::EffectClass,
 };
 use mate_store::{Change, JournalError, JournalWriter};
@@ -27,7 +29,7 @@ impl Engine {
         let mut taken = 0;
         for (slot, held) in spill.content().map_err(unreadable)? {
             if let Some(held) = held {
-                record(journal, &held, self.clock.now()).await?;
+                record(self, journal, &held).await?;
                 taken += 1;
             }
             slot.free().await;
@@ -37,7 +39,7 @@ impl Engine {
 }
 
 /// Writes one held outcome. One that its operation has no use for any more changes nothing.
-pub(crate) async fn record(journal: &JournalWriter, held: &Held, now: Micros) -> Result<(), EngineError> {
+pub(crate) async fn record(engine: &Engine, journal: &JournalWriter, held: &Held) -> Result<(), EngineError> {
     let reader = journal.reader();
     let mut last = None;
     for _ in 0..TRIES {
@@ -45,7 +47,10 @@ pub(crate) async fn record(journal: &JournalWriter, held: &Held, now: Micros) ->
             tracing::warn!(operation = %held.operation, "an outcome was held of a call that the journal does not have");
             return Ok(());
         };
-        let turn = CurrentTurn { task: row.task, turn: row.turn };
+        if let OperationState::Unknown { .. } = row.state {
+            return late(engine, journal, held).await;
+        }
+        let (turn, now) = (CurrentTurn { task: row.task, turn: row.turn }, engine.clock.now());
         let changes = match recorded(held.operation, &row.state, row.class, turn, held.ended(), now) {
             Ok((OperationState::Succeeded { .. }, changes)) if row.class != EffectClass::Read => {
                 // Whether the runtime has heard of it is not held, and its result is not at hand.
@@ -64,6 +69,15 @@ pub(crate) async fn record(journal: &JournalWriter, held: &Held, now: Micros) ->
         }
     }
     Err(last.map_or_else(|| EngineError::Internal("no try was made".to_owned()), EngineError::from))
+}
+
+/// An outcome that was held too long: its operation was given up meanwhile, and it is evidence like any other.
+async fn late(engine: &Engine, journal: &JournalWriter, held: &Held) -> Result<(), EngineError> {
+    let Ok((verdict, evidence)) = held.ended().outcome.late() else { return Ok(()) };
+    let finding = Finding { verdict, evidence, proof: None, permit_repeat: false };
+    engine.take_evidence(&journal.reader(), held.operation, &finding).await?;
+    let known = Known { operation: held.operation, facts: held.ended().facts, kept: None };
+    engine.apply_resolutions(journal, Some(known)).await.map(|_| ())
 }
 
 /// Whether an operation in this state may have an outcome that is held.

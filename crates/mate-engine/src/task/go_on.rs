@@ -83,11 +83,11 @@ impl Engine {
             }
             let reader = self.stores.journal_reader(earlier.session).await?;
             for state in [OperationStateWord::Unknown, OperationStateWord::Abandoned] {
-                let found = reader.operations(Some(earlier.id), Some(state), 0, 1).await?;
-                if let Some(operation) = found.items.first() {
-                    return Ok(Some(format!("nobody knows whether {} happened", operation.id)));
+                let found = self.seen_operations(&reader, earlier, Some(state), 0, 1).await?;
+                if let Some(seen) = found.items.first() {
+                    return Ok(Some(format!("nobody knows whether {} happened", seen.operation.id)));
                 }
-                if !found.corrupt.is_empty() {
+                if found.corrupt > 0 {
                     return Ok(Some(format!("the record of {} cannot be read", earlier.id)));
                 }
             }

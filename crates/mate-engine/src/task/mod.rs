@@ -15,7 +15,7 @@ mod view;
 pub(crate) use chain::Chain;
 pub use chain::Conversation;
 pub use events::{Cursor, EventPage, EventView};
-pub use operations::{OperationPage, OperationView, Times};
+pub use operations::{Contrary, OperationPage, OperationView, ResolutionView, Times};
 pub use report::{OperationLine, Report};
 pub use resume::Resume;
 pub use submit::Submit;

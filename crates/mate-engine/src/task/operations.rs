@@ -3,12 +3,13 @@
 use crate::{
     Engine, EngineError, Principal,
     admit::detail,
+    resolve::overlay::Seen,
     spill::{held, may_be_held},
 };
 use mate_model::{
-    ConnectionId, GrantId, Micros, OperationId, SessionId, TaskId, TurnId,
-    operation::{Evidence, OperationState, OperationStateWord},
-    records::Operation,
+    AccountId, ConnectionId, GrantId, Micros, OperationId, SessionId, TaskId, TurnId,
+    operation::{Evidence, OperationState, OperationStateWord, Verdict},
+    resolution::Resolution,
     words::{DenyReason, EffectClass, Role},
 };
 use serde::Serialize;
@@ -27,6 +28,67 @@ pub struct Times {
     pub answered_at: Option<Micros>,
     /// Outcome written.
     pub recorded_at: Option<Micros>,
+}
+
+/// What settled an operation that was unknown; empty for all others.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ResolutionView {
+    /// When it was settled.
+    pub resolved_at: Option<Micros>,
+    /// What was looked at.
+    pub proof: Option<String>,
+    /// Whoever settled it permits one identical call more.
+    pub permit_repeat: Option<bool>,
+    /// What evidence says that came later and says otherwise.
+    pub contradiction: Option<Contrary>,
+    /// When that came.
+    pub contradicted_at: Option<Micros>,
+    /// When a person took note of it.
+    pub acknowledged_at: Option<Micros>,
+}
+
+/// Evidence to the contrary as it is shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct Contrary {
+    /// What it comes to.
+    #[serde(rename = "as")]
+    pub verdict: Verdict,
+    /// What it is.
+    pub evidence: Evidence,
+    /// Who took note of it, if somebody did.
+    pub acknowledged_by: Option<AccountId>,
+    /// What that person says of it.
+    pub acknowledgement: Option<String>,
+}
+
+impl From<Resolution> for ResolutionView {
+    fn from(row: Resolution) -> Self {
+        let contradicted_at = row.contradiction.as_ref().map(|contradiction| contradiction.at);
+        let (contradiction, acknowledged_at) = match row.contradiction {
+            Some(other) => {
+                let (by, reason, at) = match other.acknowledgement {
+                    Some(said) => (said.by, Some(said.reason), Some(said.at)),
+                    None => (None, None, None),
+                };
+                let contrary = Contrary {
+                    verdict: other.verdict,
+                    evidence: other.evidence,
+                    acknowledged_by: by,
+                    acknowledgement: reason,
+                };
+                (Some(contrary), at)
+            }
+            None => (None, None),
+        };
+        Self {
+            resolved_at: Some(row.at),
+            proof: row.finding.proof,
+            permit_repeat: Some(row.finding.permit_repeat),
+            contradiction,
+            contradicted_at,
+            acknowledged_at,
+        }
+    }
 }
 
 /// An operation as it is shown.
@@ -79,6 +141,9 @@ pub struct OperationView {
     pub result_size: Option<i64>,
     /// What the result is made of.
     pub result_type: Option<String>,
+    /// What settled it, if it was unknown.
+    #[serde(flatten)]
+    pub resolution: ResolutionView,
 }
 
 /// A page of operations, in request order.
@@ -90,8 +155,9 @@ pub struct OperationPage {
     pub next: Option<i64>,
 }
 
-impl From<Operation> for OperationView {
-    fn from(row: Operation) -> Self {
+impl From<Seen> for OperationView {
+    fn from(seen: Seen) -> Self {
+        let Seen { operation: row, resolution } = seen;
         let text = detail(&row.state);
         let detail = (!text.is_empty()).then(|| text.to_owned());
         let (deny_reason, evidence) = match &row.state {
@@ -137,6 +203,7 @@ impl From<Operation> for OperationView {
             duration_us: row.duration_us,
             result_size: row.result_size,
             result_type: row.result_type,
+            resolution: resolution.map(ResolutionView::from).unwrap_or_default(),
         }
     }
 }
@@ -156,7 +223,7 @@ impl Engine {
     ) -> Result<OperationPage, EngineError> {
         let task = self.task_for(who, task, Role::Viewer).await?;
         let reader = self.stores.journal_reader(task.session).await?;
-        let page = reader.operations(Some(task.id), state, after, limit).await?;
+        let page = self.seen_operations(&reader, &task, state, after, limit).await?;
         let mut items: Vec<_> = page.items.into_iter().map(OperationView::from).collect();
         self.mark_held(task.session, &mut items);
         Ok(OperationPage { items, next: page.next })
@@ -170,7 +237,7 @@ impl Engine {
         let session = self.ledger.session(id.session).await?.ok_or(EngineError::NotFound)?;
         self.demand(who, session.project, Role::Viewer).await?;
         let row = self.stores.journal_reader(id.session).await?.operation(id).await?;
-        let mut view = row.map(OperationView::from).ok_or(EngineError::NotFound)?;
+        let mut view: OperationView = self.see_one(row.ok_or(EngineError::NotFound)?).await?.into();
         self.mark_held(id.session, std::slice::from_mut(&mut view));
         Ok(view)
     }

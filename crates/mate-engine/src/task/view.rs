@@ -8,6 +8,7 @@ use mate_model::{
     turn::TurnState,
     words::{Context, ReportStatus, Role, UnknownReason},
 };
+use mate_store::Unsettled;
 use serde::Serialize;
 
 /// Without any activity for this long, a running task is shown as quiet; microseconds.
@@ -48,6 +49,8 @@ pub struct TaskView {
     pub then: Option<&'static str>,
     /// What is uncertain.
     pub uncertain: Option<UnknownReason>,
+    /// How many operations nothing has settled, while it is uncertain.
+    pub unknown_operations: Option<u64>,
     /// Its project.
     pub project: ProjectId,
     /// Its session.
@@ -164,6 +167,17 @@ impl Engine {
             None => (None, None),
         };
         let word = task.state.word();
+        let unsettled = match word {
+            TaskStateWord::Unknown => Some(self.ledger.unsettled(&task).await?),
+            TaskStateWord::Proposed
+            | TaskStateWord::Accepted
+            | TaskStateWord::Running
+            | TaskStateWord::StopRequested
+            | TaskStateWord::Completed
+            | TaskStateWord::Failed
+            | TaskStateWord::Stopped
+            | TaskStateWord::Rejected => None,
+        };
         let mut view = TaskView {
             id: task.id,
             state: word,
@@ -174,6 +188,7 @@ impl Engine {
             report: None,
             then: None,
             uncertain: None,
+            unknown_operations: None,
             project: task.project,
             session: task.session,
             runtime: runtime.id,
@@ -195,6 +210,9 @@ impl Engine {
             is_final: word.is_final(),
         };
         view.tell_end(&task.state);
+        if let Some(left) = unsettled {
+            view.tell_unsettled(left);
+        }
         Ok(view)
     }
 
@@ -241,6 +259,14 @@ impl TaskView {
             TaskState::Rejected { at, .. } => self.ended_at = Some(*at),
             TaskState::StopRequested { stop, .. } => self.stop_requested_at = Some(stop.at),
             TaskState::Proposed | TaskState::Accepted { .. } | TaskState::Running { .. } => {}
+        }
+    }
+
+    /// When its operations are settled, what is left is the runtime's own last act.
+    fn tell_unsettled(&mut self, left: Unsettled) {
+        self.unknown_operations = Some(left.operations);
+        if left.operations == 0 && self.uncertain == Some(UnknownReason::Operations) {
+            self.uncertain = Some(UnknownReason::OwnActivity);
         }
     }
 

@@ -4,11 +4,17 @@ use crate::{
     ServerState,
     answer::Answer,
     cursor,
-    extract::{Caller, Query, Segments, limit, word},
+    extract::{Ask, Body, Caller, Query, Segments, limit, word},
+    idempotent::{self, Made},
     problem::Problem,
     views,
+    wire::ResolveOperation,
 };
-use axum::{Router, extract::State, routing::get};
+use axum::{
+    Router,
+    extract::State,
+    routing::{get, post},
+};
 use mate_engine::EngineError;
 use mate_model::{OperationId, TaskId};
 use serde::Deserialize;
@@ -20,6 +26,7 @@ pub(super) fn routes() -> Router<ServerState> {
     Router::new()
         .route("/operations", get(list))
         .route("/operations/{operation}", get(show))
+        .route("/operations/{operation}/resolve", post(resolve))
         .route("/tasks/{task}/operations", get(list_of))
 }
 
@@ -78,6 +85,27 @@ async fn show(
     caller: Caller,
     Segments(operation): Segments<String>,
 ) -> Result<Answer, Problem> {
-    let operation: OperationId = operation.parse().map_err(|_| EngineError::NotFound)?;
-    Ok(Answer::ok(views::of(&state.engine.operation(&caller.who, operation).await?)))
+    Ok(Answer::ok(views::of(&state.engine.operation(&caller.who, id(&operation)?).await?)))
+}
+
+/// What cannot be an id names nothing that exists.
+fn id(text: &str) -> Result<OperationId, EngineError> {
+    text.parse().map_err(|_| EngineError::NotFound)
+}
+
+async fn resolve(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(operation): Segments<String>,
+    ask: Ask,
+    Body(wish, bytes): Body<ResolveOperation>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        let id = id(&operation)?;
+        let word = mate_engine::Ask { reason: wish.reason, proof: wish.proof };
+        let engine = &state.engine;
+        engine.resolve_operation(&caller.who, id, wish.verdict, &word, wish.permit_repeat).await?;
+        Ok(Made::changed(views::of(&engine.operation(&caller.who, id).await?)))
+    })
+    .await
 }

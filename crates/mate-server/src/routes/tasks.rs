@@ -8,7 +8,7 @@ use crate::{
     idempotent::{self, Made},
     problem::Problem,
     submission, views,
-    wire::{AddTask, Reject, Resume, Stop},
+    wire::{AddTask, Reject, ResolveTask, Resume, Stop},
 };
 use axum::{
     Router,
@@ -32,6 +32,7 @@ pub(super) fn routes() -> Router<ServerState> {
         .route("/tasks/{task}/stop", post(stop))
         .route("/tasks/{task}/kill", post(kill))
         .route("/tasks/{task}/resume", post(resume))
+        .route("/tasks/{task}/resolve", post(resolve))
 }
 
 #[derive(Deserialize)]
@@ -117,6 +118,21 @@ async fn reject(
     idempotent::post(&state, &caller, &ask, &bytes, async |_| {
         let reason = wish.reason.as_deref().unwrap_or_default();
         let task = state.engine.reject(&caller.who, id(&task)?, reason).await?;
+        Ok(Made::changed(views::of(&state.engine.view(task).await?)))
+    })
+    .await
+}
+
+async fn resolve(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(task): Segments<String>,
+    ask: Ask,
+    Body(wish, bytes): Body<ResolveTask>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        let word = mate_engine::Ask { reason: wish.reason, proof: wish.proof };
+        let task = state.engine.resolve_task(&caller.who, id(&task)?, &word).await?;
         Ok(Made::changed(views::of(&state.engine.view(task).await?)))
     })
     .await

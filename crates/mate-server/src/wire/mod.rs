@@ -4,9 +4,11 @@
 //! its `id` and, where it has one, its `state`; a list is `{"items": [...], "next": cursor or null}`.
 
 mod admin;
+mod resolve;
 mod secret;
 mod task;
 
 pub use admin::{AddAccount, AddConnection, AddGrant, AddProject, AddRuntime, AddToken, SetMember};
+pub use resolve::{ResolveOperation, ResolveTask};
 pub use secret::SecretText;
 pub use task::{AddTask, Reject, Resume, Stop};

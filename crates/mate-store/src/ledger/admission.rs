@@ -4,7 +4,8 @@ use super::Ledger;
 use crate::{Row, StoreError, decode, params::params};
 use mate_model::{Epoch, Micros, ProjectId, TaskId, TurnId, task::TaskStateWord, words::Role};
 
-const ADMISSION: &str = "SELECT t.id, t.state, t.turn, t.epoch, t.stop_kill, m.value AS authorisation_version
+const ADMISSION: &str = "SELECT t.id, t.state, t.turn, t.epoch, t.stop_kill, m.value AS authorisation_version,
+        (SELECT MIN(r.number) FROM resolutions r WHERE r.session = t.session AND r.applied_at IS NULL) AS unapplied
     FROM tasks t, meta m WHERE t.id = $1 AND m.name = 'authorisation_version'";
 
 const AUTHORITY: &str =
@@ -28,6 +29,8 @@ pub struct AdmissionRow {
     pub epoch: Option<Epoch>,
     /// A stop was asked for, at once.
     pub stop_kill: bool,
+    /// Resolutions wait that the session's journal does not have yet.
+    pub unapplied: bool,
 }
 
 /// What a task's authority rests on, as it stands now.
@@ -56,6 +59,7 @@ fn decode_admission(row: &Row) -> Result<AdmissionRow, StoreError> {
         turn: row.opt_parse("turn")?,
         epoch: row.opt_int("epoch")?.map(Epoch),
         stop_kill: row.flag("stop_kill")?,
+        unapplied: row.opt_int("unapplied")?.is_some(),
     })
 }
 

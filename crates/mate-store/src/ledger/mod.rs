@@ -16,6 +16,8 @@ mod idempotency;
 mod members;
 mod meta;
 mod projects;
+mod resolution_row;
+mod resolutions;
 mod resume;
 mod runtimes;
 mod sessions;
@@ -29,6 +31,7 @@ pub use attention::MAX_SUBJECTS;
 pub use error::LedgerError;
 pub use events::LedgerHead;
 pub use idempotency::{Claim, IdempotencyKey, IdempotencyRecord};
+pub use resolutions::Unsettled;
 pub use submit::{Continued, NewTask, Submitted};
 pub use tokens::Authority;
 

@@ -24,7 +24,8 @@ const LIST: &str = "SELECT id, project, runtime, workspace, state, epoch, state_
 const UNFINISHED: &str =
     "SELECT id, project, runtime, workspace, state, epoch, state_at, created_at FROM sessions
     WHERE id > $1 AND id IN (SELECT s.id FROM sessions s WHERE s.state = 'hosted'
-        UNION SELECT t.session FROM tasks t WHERE t.state IN ('accepted', 'running', 'stop_requested'))
+        UNION SELECT t.session FROM tasks t WHERE t.state IN ('accepted', 'running', 'stop_requested')
+        UNION SELECT r.session FROM resolutions r WHERE r.applied_at IS NULL)
     ORDER BY id LIMIT $2";
 const MOVE: &str = "UPDATE sessions SET from_state = state, state = $2, epoch = $3, state_at = $4
     WHERE id = $1 AND state = $5 AND epoch = $6";
@@ -100,7 +101,8 @@ impl Ledger {
         Page::read(&rows, limit, decode, |row| row.parse("id"))
     }
 
-    /// Sessions that are hosted, or have a task that waits or runs. Does not grow with history.
+    /// Sessions that are hosted, have a task that waits or runs, or a resolution that their journal does not have
+    /// yet. Does not grow with history.
     ///
     /// # Errors
     /// The store's.

@@ -46,7 +46,18 @@ const RUNNING: &str = concat!(
     " FROM tasks WHERE session = $1 AND state IN ('running', 'stop_requested')"
 );
 
+const UNKNOWN: &str = "SELECT id FROM tasks WHERE session = $1 AND state = 'unknown' ORDER BY id LIMIT 1000";
+
 impl Ledger {
+    /// The tasks of a session of which something is uncertain, oldest first; at most 1,000.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn unknown_tasks(&self, session: SessionId) -> Result<Vec<TaskId>, StoreError> {
+        let rows = self.db.fetch(UNKNOWN, params![session]).await?;
+        rows.iter().map(|row| row.parse("id")).collect()
+    }
+
     /// The task with this id.
     ///
     /// # Errors

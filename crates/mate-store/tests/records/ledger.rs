@@ -390,8 +390,9 @@ async fn g05_an_unknown_task_has_its_attention_first(world: World) {
     assert_eq!(world.ledger.open_count(task.id).await.unwrap(), 2_100);
     // Opened again, it changes nothing.
     world.ledger.open_attention(&task, &subjects[..10], at(99)).await.unwrap();
-    assert!(world.ledger.close_attention(task.id, &subjects[0], at(10)).await.unwrap());
-    assert!(!world.ledger.close_attention(task.id, &subjects[0], at(11)).await.unwrap());
+    let said = || draft(EventType::TaskResolved, Some(task.id));
+    assert!(world.ledger.close_attention(&task, &subjects[0], said()).await.unwrap());
+    assert!(!world.ledger.close_attention(&task, &subjects[0], said()).await.unwrap());
     let mut seen = 0;
     let mut after = None;
     loop {

@@ -177,6 +177,13 @@ impl World {
         output.json()
     }
 
+    /// Adds a setting to those that sessions read when their worker starts: a line of the section `[session]`.
+    pub(crate) fn set_session(&self, line: &str) {
+        let path = self.home().join("config.toml");
+        let before = fs::read_to_string(&path).expect("settings");
+        fs::write(path, before.replacen("[session]\n", &format!("[session]\n{line}\n"), 1)).expect("written");
+    }
+
     /// Submits and approves a task in a new session.
     pub(crate) fn submit(&self, steps: &Value) -> Value {
         self.ok(&["task", "add", "--project", "default", "--approve", &stub(steps)])

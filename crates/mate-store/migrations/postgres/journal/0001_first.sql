@@ -78,6 +78,7 @@ INSERT INTO operation_moves (from_state, to_state) VALUES
 
 -- call_key is a digest over connection, tool and arguments: the replay guard looks an identical call up by it.
 -- repeats names the operation that this one was allowed to repeat.
+-- repeat_permitted: whoever resolved it permits one identical call more.
 CREATE TABLE operations (
     session TEXT COLLATE "C" NOT NULL,
     number BIGINT NOT NULL CHECK (number > 0),

@@ -206,6 +206,7 @@ CREATE INDEX tasks_accepted ON tasks (session, number) WHERE state = 'accepted';
 CREATE UNIQUE INDEX tasks_one_running ON tasks (session) WHERE state IN ('running', 'stop_requested');
 CREATE UNIQUE INDEX tasks_one_continuation ON tasks (continues) WHERE state <> 'rejected';
 CREATE INDEX tasks_resume_due ON tasks (id) WHERE resume_due = 1;
+CREATE INDEX tasks_unknown ON tasks (session, id) WHERE state = 'unknown';
 CREATE INDEX tasks_unfinished ON tasks (session) WHERE state IN ('accepted', 'running', 'stop_requested');
 
 CREATE TABLE ledger_events (
@@ -233,6 +234,31 @@ CREATE TABLE attention (
 );
 
 CREATE INDEX attention_open ON attention (project, task, subject) WHERE closed_at IS NULL;
+
+-- What settled an operation whose outcome was unknown: the first evidence stands, and the journal follows.
+-- contradiction: the last evidence that says otherwise; it is open until a person takes note of it.
+CREATE TABLE resolutions (
+    operation TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    session TEXT COLLATE "C" NOT NULL,
+    number BIGINT NOT NULL CHECK (number > 0),
+    project TEXT COLLATE "C" NOT NULL,
+    task TEXT COLLATE "C" NOT NULL REFERENCES tasks (id),
+    verdict TEXT COLLATE "C" NOT NULL CHECK (verdict IN ('succeeded', 'failed', 'abandoned')),
+    evidence TEXT COLLATE "C" NOT NULL,
+    proof TEXT COLLATE "C",
+    permit_repeat BIGINT NOT NULL CHECK (permit_repeat IN (0, 1)),
+    at BIGINT NOT NULL,
+    applied_at BIGINT,
+    contradictions BIGINT NOT NULL CHECK (contradictions >= 0),
+    contradiction TEXT COLLATE "C",
+    contradiction_open BIGINT NOT NULL CHECK (contradiction_open IN (0, 1)),
+    FOREIGN KEY (project, session) REFERENCES sessions (project, id),
+    CHECK ((contradictions > 0) = (contradiction IS NOT NULL)),
+    CHECK (contradiction_open = 0 OR contradiction IS NOT NULL)
+);
+
+CREATE UNIQUE INDEX resolutions_of_task ON resolutions (task, number);
+CREATE INDEX resolutions_unapplied ON resolutions (session, number) WHERE applied_at IS NULL;
 
 CREATE TABLE approval_moves (
     from_state TEXT COLLATE "C" NOT NULL,

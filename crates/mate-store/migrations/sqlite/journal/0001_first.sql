@@ -79,6 +79,7 @@ INSERT INTO operation_moves (from_state, to_state) VALUES
 -- A file holds one session, so that the number alone is the key: rows are appended, and no long key is repeated.
 -- call_key is a digest over connection, tool and arguments: the replay guard looks an identical call up by it.
 -- repeats names the operation that this one was allowed to repeat.
+-- repeat_permitted: whoever resolved it permits one identical call more.
 CREATE TABLE operations (
     session TEXT NOT NULL,
     number INTEGER NOT NULL PRIMARY KEY CHECK (number > 0),

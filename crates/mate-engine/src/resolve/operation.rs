@@ -1,0 +1,52 @@
+//! A person settles an operation whose outcome is unknown.
+
+use super::{Ask, Resolved, busy};
+use crate::{Engine, EngineError, Principal};
+use mate_model::{
+    OperationId,
+    operation::{Evidence, Verdict},
+    resolution::Finding,
+    words::{EvidenceKind, Role},
+};
+
+impl Engine {
+    /// Settles an unknown operation on a person's word. One that is settled already keeps its state: the same verdict
+    /// gets the first answer, another one is recorded as evidence to the contrary, and once that is open, any further
+    /// word acknowledges it.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFound`] when it does not exist, or not for this caller; why it is refused.
+    pub async fn resolve_operation(
+        &self,
+        who: &Principal,
+        id: OperationId,
+        verdict: Verdict,
+        ask: &Ask,
+        permit_repeat: bool,
+    ) -> Result<Resolved, EngineError> {
+        let session = self.ledger.session(id.session).await?.ok_or(EngineError::NotFound)?;
+        self.demand(who, session.project, Role::Operator).await?;
+        let standing = self.ledger.resolution(id).await?;
+        let row = match self.stores.journal_reader(id.session).await {
+            Ok(reader) => Some((reader.operation(id).await?, reader)),
+            // What stands in the ledger can be spoken of without the journal.
+            Err(error) if standing.is_none() => return Err(error),
+            Err(_) => None,
+        };
+        let connection = match &row {
+            Some((Some(operation), _)) => operation.connection,
+            Some((None, _)) if standing.is_none() => return Err(EngineError::NotFound),
+            Some((None, _)) | None => None,
+        };
+        ask.check()?;
+        self.ledger.observe_time(self.clock.now()).await?;
+        let ask = ask.redacted(&self.redactor_of(session.project, connection).await?);
+        let evidence = Evidence { kind: EvidenceKind::Person, by: Some(who.account), detail: ask.reason };
+        let finding = Finding { verdict, evidence, proof: ask.proof, permit_repeat };
+        match (row, standing) {
+            (Some((_, reader)), _) => self.take_evidence(&reader, id, &finding).await,
+            (None, Some(standing)) => self.weigh(standing, &finding).await?.ok_or_else(busy),
+            (None, None) => Err(EngineError::NotFound),
+        }
+    }
+}
