@@ -139,9 +139,12 @@ fn g06_stopped_needs_a_request_and_evidence() {
 }
 
 #[test]
-fn g05_an_uncertain_call_stays_uncertain_without_an_answer_or_a_verdict() {
+fn g05_an_uncertain_call_stays_uncertain_without_evidence() {
     let operation = samples::operation("Operation", EffectClass::Effect);
-    for command in ["settle: lost", "settle: not sent"] {
+    for command in ["settle: lost", "settle: not sent", "settle: result", "settle: error"] {
+        assert_eq!(refused(&operation, "unknown", command), Some("not now"), "{command}");
+    }
+    for command in ["resolve: abandoned, by no person", "resolve: succeeded, by what was known before"] {
         assert_eq!(refused(&operation, "unknown", command), Some("no evidence"), "{command}");
     }
 }

@@ -154,10 +154,11 @@ fn operation_states() -> Vec<OperationState> {
 #[must_use]
 pub fn operation(name: &'static str, class: EffectClass) -> Survey {
     let detail = String::new;
-    let resolve = |verdict| OperationCommand::Resolve {
+    let by = |kind, verdict| OperationCommand::Resolve {
         verdict,
-        evidence: Evidence { kind: EvidenceKind::Person, by: Some(BY), detail: detail() },
+        evidence: Evidence { kind, by: Some(BY), detail: detail() },
     };
+    let resolve = |verdict| by(EvidenceKind::Person, verdict);
     let settle = OperationCommand::Settle;
     let commands = [
         ("deny", OperationCommand::Deny { reason: DenyReason::NotGranted, detail: detail() }),
@@ -173,6 +174,8 @@ pub fn operation(name: &'static str, class: EffectClass) -> Survey {
         ("resolve: succeeded", resolve(Verdict::Succeeded)),
         ("resolve: failed", resolve(Verdict::Failed)),
         ("resolve: abandoned", resolve(Verdict::Abandoned)),
+        ("resolve: abandoned, by no person", by(EvidenceKind::Verification, Verdict::Abandoned)),
+        ("resolve: succeeded, by what was known before", by(EvidenceKind::Answer, Verdict::Succeeded)),
     ];
     let words = OperationStateWord::ALL.iter().map(|word| word.as_str()).collect();
     survey(
