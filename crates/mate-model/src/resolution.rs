@@ -204,8 +204,13 @@ mod tests {
         for kind in EvidenceKind::ALL {
             let person = *kind == EvidenceKind::Person;
             assert_eq!(finding(Verdict::Abandoned, *kind, "").check().is_ok(), person, "{kind}");
-            let no_finding =
-                matches!(kind, EvidenceKind::Answer | EvidenceKind::NeverSent | EvidenceKind::ReadOnly);
+            let no_finding = matches!(
+                kind,
+                EvidenceKind::Answer
+                    | EvidenceKind::NeverSent
+                    | EvidenceKind::ReadOnly
+                    | EvidenceKind::Repeat
+            );
             assert_eq!(finding(Verdict::Failed, *kind, "").check().is_err(), no_finding, "{kind}");
         }
     }
