@@ -58,7 +58,8 @@ fn drawn(report: &Value, context: &Context) -> String {
     if !unknown.is_empty() {
         let _ = write!(
             out,
-            "\n\nUncertain: these may have happened. Look for yourself before anything is done again.\n{}",
+            "\n\nUncertain: these may have happened. Look for yourself before anything is done again, and settle each:\n\
+             agent-mate operation resolve ID --as succeeded|failed|abandoned --reason TEXT\n{}",
             context.screen.table(&unknown, &columns)
         );
     }

@@ -1,10 +1,12 @@
-//! `agent-mate demo`: a task whose coordinator is killed in the middle of a tool call, told step by step.
+//! `agent-mate demo`: a task whose coordinator is killed in the middle of a tool call, and one whose worker and runtime
+//! are, told step by step.
 //!
 //! Nothing is staged: the commands are this program's own, run as a person would run them; the runtime and the tool
 //! server are programs of their own that speak the real protocols; the evidence is the tool server's own log.
 
 mod evidence;
 mod stage;
+mod unknown;
 
 use crate::cli::{Context, DemoArgs, Exit, Failure};
 use evidence::Evidence;
@@ -32,7 +34,9 @@ const SCRIPT: &str = r#"STUB[[ [
 pub(crate) async fn run(context: &Context, arguments: &DemoArgs) -> Result<Exit, Failure> {
     let say = |line: &str| context.screen.line(line);
     let mut stage = Stage::build()?;
-    say("Agent Mate demo: the coordinator is killed in the middle of a tool call.")?;
+    say(
+        "Agent Mate demo: the coordinator is killed in the middle of a tool call; then the worker and its runtime are.",
+    )?;
     say(&format!("Everything happens in a throw-away home: {}\n", stage.home().display()))?;
 
     say("1. Set up: a home, a coordinator, a runtime, a tool server, and the leave to use it")?;
@@ -73,8 +77,9 @@ pub(crate) async fn run(context: &Context, arguments: &DemoArgs) -> Result<Exit,
 
     say("\n7. The task's report")?;
     say(&stage.plain(&["task", "report", &task]).await?)?;
+    let settled = unknown::play(&stage, context).await?;
     finish(stage, context, arguments, &task).await?;
-    if evidence.holds() && gone {
+    if evidence.holds() && gone && settled {
         Ok(Exit::Done)
     } else {
         Err(Failure::internal("the demonstration did not show what it promises"))

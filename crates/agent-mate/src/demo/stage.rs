@@ -80,20 +80,34 @@ impl Stage {
 
     /// Runs a command and gives its JSON answer.
     pub(super) async fn cli(&self, arguments: &[&str]) -> Result<Value, Failure> {
+        self.cli_ending(arguments, 0).await
+    }
+
+    async fn cli_ending(&self, arguments: &[&str], code: i32) -> Result<Value, Failure> {
         let mut all = vec!["--json"];
         all.extend(arguments);
-        let out = self.output(&all).await?;
+        let out = self.output(&all, code).await?;
         serde_json::from_str(&out)
             .map_err(|error| Failure::internal(format!("the answer is no JSON ({error})")))
     }
 
     /// Runs a command and gives what a person would see.
     pub(super) async fn plain(&self, arguments: &[&str]) -> Result<String, Failure> {
-        self.output(arguments).await
+        self.output(arguments, 0).await
     }
 
     /// Shows a command as it would be typed, and runs it.
     pub(super) async fn show(&self, context: &Context, arguments: &[&str]) -> Result<Value, Failure> {
+        self.show_ending(context, arguments, 0).await
+    }
+
+    /// The same, of a command that ends with this code.
+    pub(super) async fn show_ending(
+        &self,
+        context: &Context,
+        arguments: &[&str],
+        code: i32,
+    ) -> Result<Value, Failure> {
         let shown: Vec<String> =
             arguments
                 .iter()
@@ -102,16 +116,16 @@ impl Stage {
                 })
                 .collect();
         context.screen.line(&format!("   $ agent-mate {}", shown.join(" ")))?;
-        self.cli(arguments).await
+        self.cli_ending(arguments, code).await
     }
 
-    async fn output(&self, arguments: &[&str]) -> Result<String, Failure> {
+    async fn output(&self, arguments: &[&str], code: i32) -> Result<String, Failure> {
         let mut command = tokio::process::Command::from(self.command(arguments));
         let output = tokio::time::timeout(PATIENCE, command.output())
             .await
             .map_err(|_| Failure::internal("a command took too long"))?
             .map_err(|error| Failure::internal(error.to_string()))?;
-        if !output.status.success() {
+        if output.status.code() != Some(code) {
             let said = String::from_utf8_lossy(&output.stderr).into_owned()
                 + &String::from_utf8_lossy(&output.stdout);
             return Err(Failure::new(Exit::Internal, "demo", said));
@@ -184,6 +198,31 @@ impl Stage {
                 .then_some(pid)
         });
         found.ok_or_else(|| Failure::internal("the session has no worker"))
+    }
+
+    /// The process of a session's runtime: it works in the session's workspace.
+    pub(super) async fn runtime(&self, session: &str) -> Result<u32, Failure> {
+        let session = self.cli(&["session", "show", session]).await?;
+        let workspace = fs::canonicalize(session["workspace"].as_str().unwrap_or_default()).ok();
+        let found = fs::read_dir("/proc").ok().into_iter().flatten().flatten().find_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let words = fs::read(entry.path().join("cmdline")).ok()?;
+            let is_runtime = words.split(|byte| *byte == 0).nth(1) == Some(b"scripted-runtime");
+            let there = fs::read_link(entry.path().join("cwd")).ok() == workspace;
+            (is_runtime && there).then_some(pid)
+        });
+        found.ok_or_else(|| Failure::internal("the session has no runtime"))
+    }
+
+    /// Ends a process by SIGKILL.
+    pub(super) fn kill(pid: u32) -> Result<(), Failure> {
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+        let killed = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL));
+        match killed {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(Failure::internal(format!("a process could not be killed: {error}"))),
+            None => Err(Failure::internal("a process has no id")),
+        }
     }
 
     /// Ends the coordinator, after the session's worker has gone by itself.

@@ -167,7 +167,6 @@ impl Admission {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "each is a part of one write")]
     pub(super) async fn write_outcome(
         &self,
         id: OperationId,
