@@ -6,7 +6,8 @@
 //! one, it is renamed to `POINT.hit.PID`, and the process waits at the point until `POINT.go` is there, for a
 //! minute at most. The file says which reach is meant: `ROLE NUMBER`, where a process has the role that stands among
 //! its arguments (`serve`, `session-worker`, `keeper`), and the number counts that process's reaches from when the
-//! file was there. An empty file means the next reach of any process.
+//! file was there. An empty file means the next reach of any process. A file `POINT.slow` with a number of
+//! milliseconds makes every reach take so much longer.
 #![forbid(unsafe_code)]
 
 pub mod disk;

@@ -1,6 +1,6 @@
 //! The judge of a history: every rule looks at the whole of it, and says each thing that is wrong.
 
-use super::history::{Disturbance, History, Op, Promise, is_classified};
+use super::history::{Disturbance, History, Op, Promise, Revocation, is_classified};
 use mate_model::{operation::OperationStateWord as State, task::TaskStateWord, words::EffectClass};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,6 +30,8 @@ pub(crate) enum Rule {
     NothingAcknowledgedIsLost,
     /// What the runtime was told stands in the record.
     ToldIsRecorded,
+    /// What was revoked before its admission was never sent.
+    RevokedIsNotSent,
     /// Nothing of a session lives on.
     NothingLives,
 }
@@ -101,6 +103,13 @@ impl Judge<'_> {
             }
             if !begun.insert(&effect.operation) {
                 self.say(Rule::AtMostOnce, format!("{effect:?} is there twice"));
+            }
+            let intended = op.and_then(|op| op.intended_at).unwrap_or_default();
+            let revoked = |one: &Revocation| one.from <= intended && intended < one.until;
+            if op.is_some_and(|op| op.class != EffectClass::Read)
+                && self.history.revocations.iter().any(revoked)
+            {
+                self.say(Rule::RevokedIsNotSent, format!("{effect:?} was intended at {intended}"));
             }
             // Each call of a script has arguments of its own, so equal ones are one call made again.
             let reads = op.is_some_and(|op| op.class == EffectClass::Read);

@@ -2,7 +2,7 @@
 
 use super::{
     checker::{Rule, check},
-    history::{Disturbance, Effect, History, Op, Promise, TaskRow, Told},
+    history::{Disturbance, Effect, History, Op, Promise, Revocation, TaskRow, Told},
 };
 use mate_model::{operation::OperationStateWord as State, task::TaskStateWord, words::EffectClass};
 
@@ -129,6 +129,14 @@ fn g05_an_unknown_that_has_proof_is_seen() {
 fn g05_a_task_that_disagrees_with_its_operations_is_seen() {
     breaks(Rule::TaskAgreesWithItsOperations, |history| history.tasks[0].state = TaskStateWord::Completed);
     breaks(Rule::TaskAgreesWithItsOperations, |history| history.operations[1].state = State::Abandoned);
+}
+
+#[test]
+fn g07_a_call_that_was_revoked_before_its_intent_is_seen() {
+    breaks(Rule::RevokedIsNotSent, |history| history.revocations.push(Revocation { from: 5, until: 15 }));
+    let mut history = good();
+    history.revocations.extend([Revocation { from: 1, until: 10 }, Revocation { from: 11, until: 90 }]);
+    assert!(check(&history).is_empty(), "what was admitted before stays, what was granted again goes");
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub(crate) struct History {
     pub(crate) acknowledged: Vec<Promise>,
     /// When something was killed, stopped, or made to hang.
     pub(crate) disturbances: Vec<Disturbance>,
+    /// When the tools with effects were revoked.
+    pub(crate) revocations: Vec<Revocation>,
     /// What is wrong with the chains of the logs.
     pub(crate) broken_logs: Vec<String>,
     /// Rows that cannot be read.
@@ -110,6 +112,13 @@ impl fmt::Display for Disturbance {
         let Self { from, until, excuses, what, .. } = self;
         write!(f, "{what} {from}..{until} (excuses: {excuses})")
     }
+}
+
+/// A time in which the tools with effects were not granted: from the answer to the revocation to the next grant.
+#[derive(Clone, Debug)]
+pub(crate) struct Revocation {
+    pub(crate) from: i64,
+    pub(crate) until: i64,
 }
 
 /// Whether a task has an end, or waits for evidence.

@@ -148,6 +148,7 @@ impl Records {
             prompts: world.prompts(),
             acknowledged: self.promises.clone(),
             disturbances: self.disturbances.clone(),
+            revocations: Vec::new(),
             broken_logs,
             corrupt,
             living: Vec::new(),

@@ -21,6 +21,7 @@ for round in 1 2 3 4 5; do
     done
     sleep 0.2
 done
+umount -l "$FOLDER/h" 2>/dev/null
 rm -rf "$FOLDER"
 "#;
 

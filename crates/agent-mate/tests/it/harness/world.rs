@@ -50,7 +50,7 @@ impl World {
 
     /// The same, on this database.
     pub(crate) fn on(database: Option<TestDatabase>, home: &str) -> Self {
-        let mut world = Self::laid_out(database, home, SETTINGS);
+        let mut world = Self::laid_out(database, home, SETTINGS, |_| {});
         let made = world.ok(&["init"]);
         made["project"]["id"].as_str().expect("a project").clone_into(&mut world.project);
         world.start_serve();
@@ -59,10 +59,20 @@ impl World {
 
     /// A home with its settings, not initialised yet.
     pub(crate) fn bare(store: Store, home: &str, settings: &str) -> Self {
-        Self::laid_out((store == Store::Postgres).then(TestDatabase::fresh), home, settings)
+        Self::prepared(store, home, settings, |_| {})
     }
 
-    fn laid_out(database: Option<TestDatabase>, home: &str, settings: &str) -> Self {
+    /// The same, after something was done to the home's empty folder.
+    pub(crate) fn prepared(store: Store, home: &str, settings: &str, prepare: impl FnOnce(&Path)) -> Self {
+        Self::laid_out((store == Store::Postgres).then(TestDatabase::fresh), home, settings, prepare)
+    }
+
+    fn laid_out(
+        database: Option<TestDatabase>,
+        home: &str,
+        settings: &str,
+        prepare: impl FnOnce(&Path),
+    ) -> Self {
         // Sockets have short names only.
         let folder = tempfile::Builder::new().prefix("am-").tempdir_in("/tmp").expect("a folder");
         let _watchdog = Watchdog::over(folder.path());
@@ -75,6 +85,7 @@ impl World {
         };
         use std::os::unix::fs::DirBuilderExt as _;
         fs::DirBuilder::new().mode(0o700).create(world.home()).expect("made");
+        prepare(&world.home());
         fs::write(world.home().join("config.toml"), settings).expect("written");
         world
     }
