@@ -63,6 +63,15 @@ pub(crate) async fn open_any(home: &Home) -> Result<Opened> {
     let ledger = Ledger::new(database);
     ledger.migrate().await?;
     let vault = Vault::new(&key);
-    let engine = Engine { ledger, stores, home: home.clone(), key, vault, clock, entropy };
+    let engine = Engine {
+        ledger,
+        stores,
+        home: home.clone(),
+        key,
+        vault,
+        clock,
+        entropy,
+        aside: mate_engine::aside::Aside::default(),
+    };
     Ok(Opened { engine: Arc::new(engine), settings })
 }

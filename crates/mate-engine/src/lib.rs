@@ -5,6 +5,7 @@
 
 pub mod admin;
 pub mod admit;
+pub mod aside;
 pub mod conclude;
 pub mod error;
 pub mod home;
@@ -60,4 +61,6 @@ pub struct Engine {
     pub clock: Arc<dyn Clock>,
     /// Ids and secrets.
     pub entropy: Arc<dyn Entropy>,
+    /// What could not be looked after.
+    pub aside: aside::Aside,
 }

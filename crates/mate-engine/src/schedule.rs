@@ -9,7 +9,7 @@ use mate_model::{
     records::{Session, Task},
 };
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     fs::File,
     sync::Arc,
     time::Duration,
@@ -94,13 +94,16 @@ impl Scheduler {
         undertaker: &Arc<dyn Undertaker>,
     ) -> Result<Round, EngineError> {
         let mut round = Round::default();
+        let (mut unfinished, mut unread) = (BTreeSet::new(), Vec::new());
         let mut after = None;
         'pages: loop {
             let page = engine.ledger.unfinished(after, PAGE).await?;
             for corrupt in &page.corrupt {
                 round.failed += 1;
                 tracing::error!(%corrupt, "a session cannot be read; the others go on");
+                unread.push(corrupt.to_string());
             }
+            unfinished.extend(page.items.iter().map(|session| session.id));
             for session in page.items {
                 let now = engine.clock.monotonic();
                 self.reap(now, &mut round);
@@ -115,7 +118,10 @@ impl Scheduler {
             }
             match page.next {
                 Some(next) => after = Some(next),
-                None => break,
+                None => {
+                    engine.aside.round(&unfinished, unread, engine.clock.now());
+                    break;
+                }
             }
         }
         round.gone_on = engine.go_on().await?;
@@ -144,6 +150,7 @@ impl Scheduler {
             let look = look_after(&engine, &session, launcher.as_ref(), undertaker.as_ref(), tried);
             let late = || EngineError::Unavailable("it took too long".to_owned());
             let done = tokio::time::timeout(BOUND, look).await.unwrap_or_else(|_| Err(late()));
+            note_aside(&engine, session.id, &done);
             Looked { session: session.id, tried, done }
         });
     }
@@ -233,6 +240,14 @@ impl Engine {
             Some(task) => Ok(Some(task)),
             None => Ok(self.ledger.next_accepted(session).await?),
         }
+    }
+}
+
+/// A session that could not be looked after is shown until it can.
+fn note_aside<T>(engine: &Engine, session: SessionId, looked: &Result<T, EngineError>) {
+    match looked {
+        Ok(_) => engine.aside.take(session),
+        Err(error) => engine.aside.put(session, error.to_string(), engine.clock.now()),
     }
 }
 

@@ -259,6 +259,14 @@ fn in_database(url: &str, name: &str) -> Result<String, String> {
 }
 
 /// Runs one command on a thread with a runtime of its own, so that it may be called from anywhere.
+/// Runs statements, each by itself, as the owner of the database: for tests that spoil one.
+///
+/// # Errors
+/// The server's words.
+pub fn run(url: &str, statements: &[&str]) -> Result<(), String> {
+    statements.iter().try_for_each(|sql| run_alone(url.to_owned(), (*sql).to_owned()))
+}
+
 fn run_alone(url: String, sql: String) -> Result<(), String> {
     let work = move || {
         let runtime = tokio::runtime::Builder::new_current_thread()

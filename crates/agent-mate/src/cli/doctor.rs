@@ -39,7 +39,11 @@ impl Check {
 pub(crate) async fn doctor(context: &Context, before: Vec<Check>) -> Result<Exit, Failure> {
     let mut checks = before;
     checks.extend(home(context));
-    checks.push(coordinator(context).await);
+    let answers = coordinator(context).await;
+    if answers.ok {
+        checks.extend(sessions(context).await);
+    }
+    checks.push(answers);
     let well = checks.iter().all(|check| check.ok);
     if context.screen.json {
         let items: Vec<Value> =
@@ -101,4 +105,20 @@ async fn coordinator(context: &Context) -> Check {
         }
         Err(failure) => Check::ill(NAME, failure.detail),
     }
+}
+
+/// What the coordinator could not look after; only an administrator is told.
+async fn sessions(context: &Context) -> Option<Check> {
+    const NAME: &str = "sessions";
+    let page = context.client().ok()?.get(&["set-aside"], &[]).await.ok()?;
+    let items = page.get("items")?.as_array()?;
+    let each = items.iter().map(|item| match text_at(item, "session") {
+        "" => text_at(item, "why").to_owned(),
+        session => format!("{session}: {}", text_at(item, "why")),
+    });
+    let told: Vec<String> = each.collect();
+    Some(match told.len() {
+        0 => Check::well(NAME, "every unfinished session is looked after"),
+        count => Check::ill(NAME, format!("{count} set aside, the others go on: {}", told.join("; "))),
+    })
 }

@@ -144,7 +144,7 @@ pub(crate) async fn run(verb: TaskVerb, context: &Context) -> Result<Exit, Failu
 }
 
 /// A task's fields as they are shown to people.
-pub(crate) const FIELDS: [super::show::Column; 22] = [
+pub(crate) const FIELDS: [super::show::Column; 23] = [
     column("id", "id"),
     column("state", "state"),
     column("activity", "activity"),
@@ -152,6 +152,7 @@ pub(crate) const FIELDS: [super::show::Column; 22] = [
     column("reason", "reason"),
     column("uncertain", "uncertain"),
     column("unknown calls", "unknown_operations"),
+    column("set aside", "set_aside"),
     column("then", "then"),
     column("result", "result"),
     column("report", "report"),

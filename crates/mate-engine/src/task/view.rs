@@ -51,6 +51,8 @@ pub struct TaskView {
     pub uncertain: Option<UnknownReason>,
     /// How many operations nothing has settled, while it is uncertain.
     pub unknown_operations: Option<u64>,
+    /// Why its session cannot be looked after at the moment, if it cannot.
+    pub set_aside: Option<String>,
     /// Its project.
     pub project: ProjectId,
     /// Its session.
@@ -189,6 +191,7 @@ impl Engine {
             then: None,
             uncertain: None,
             unknown_operations: None,
+            set_aside: self.aside.why(task.session),
             project: task.project,
             session: task.session,
             runtime: runtime.id,

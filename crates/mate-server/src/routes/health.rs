@@ -14,8 +14,8 @@ async fn alive() -> Answer {
     Answer::ok(json!({ "status": "ok" }))
 }
 
-/// The ledger answers too.
+/// The ledger answers too. `set_aside` counts what could not be looked after; the rest goes on.
 async fn ready(State(state): State<ServerState>) -> Result<Answer, Problem> {
     state.engine.ledger.authorisation_version().await.map_err(EngineError::from)?;
-    Ok(Answer::ok(json!({ "status": "ready" })))
+    Ok(Answer::ok(json!({ "status": "ready", "set_aside": state.engine.aside.count() })))
 }

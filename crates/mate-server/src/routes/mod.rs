@@ -1,6 +1,7 @@
 //! The routes, one file for each noun. Handlers read, ask the engine, and show; they decide nothing.
 
 mod accounts;
+mod aside;
 mod connections;
 mod events;
 mod grants;
@@ -23,6 +24,7 @@ use http::StatusCode;
 pub fn router(state: ServerState) -> Router {
     let api = Router::new()
         .merge(accounts::routes())
+        .merge(aside::routes())
         .merge(connections::routes())
         .merge(events::routes())
         .merge(grants::routes())

@@ -60,7 +60,16 @@ pub(crate) async fn open(home: &Path) -> Arc<Engine> {
     let ledger = Ledger::new(Arc::new(database));
     ledger.migrate().await.expect("a schema");
     let (stores, vault) = (Stores::embedded(home.clone()), Vault::new(&key));
-    Arc::new(Engine { ledger, stores, home, key, vault, clock: Arc::new(SystemClock::default()), entropy })
+    Arc::new(Engine {
+        ledger,
+        stores,
+        home,
+        key,
+        vault,
+        clock: Arc::new(SystemClock::default()),
+        entropy,
+        aside: mate_engine::aside::Aside::default(),
+    })
 }
 
 pub(crate) fn interface(engine: &Arc<Engine>) -> Router {

@@ -3,6 +3,8 @@
 mod chaos;
 mod checker;
 mod checker_tests;
+mod compared;
 mod history;
 mod matrix;
+mod poison;
 mod records;

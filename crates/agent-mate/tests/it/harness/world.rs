@@ -58,11 +58,13 @@ impl World {
     }
 
     /// A home with its settings, not initialised yet.
+    #[cfg(feature = "faults")]
     pub(crate) fn bare(store: Store, home: &str, settings: &str) -> Self {
         Self::prepared(store, home, settings, |_| {})
     }
 
     /// The same, after something was done to the home's empty folder.
+    #[cfg(feature = "faults")]
     pub(crate) fn prepared(store: Store, home: &str, settings: &str, prepare: impl FnOnce(&Path)) -> Self {
         Self::laid_out((store == Store::Postgres).then(TestDatabase::fresh), home, settings, prepare)
     }
