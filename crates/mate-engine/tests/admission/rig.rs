@@ -86,7 +86,16 @@ async fn open(home: &Path) -> (Arc<Engine>, Arc<Movable>) {
     ledger.migrate().await.unwrap();
     let (stores, vault, clock) =
         (Stores::embedded(home.clone()), Vault::new(&key), Arc::new(Movable::default()));
-    let engine = Engine { ledger, stores, home, key, vault, clock: Arc::clone(&clock) as _, entropy };
+    let engine = Engine {
+        ledger,
+        stores,
+        home,
+        key,
+        vault,
+        clock: Arc::clone(&clock) as _,
+        entropy,
+        aside: mate_engine::aside::Aside::default(),
+    };
     (Arc::new(engine), clock)
 }
 
