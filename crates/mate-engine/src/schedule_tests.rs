@@ -54,7 +54,16 @@ async fn engine(folder: &Path) -> Engine {
     let ledger = Ledger::new(Arc::new(database));
     ledger.migrate().await.expect("a schema");
     let (stores, vault) = (Stores::embedded(home.clone()), Vault::new(&key));
-    Engine { ledger, stores, home, key, vault, clock: Arc::new(SystemClock::default()), entropy }
+    Engine {
+        ledger,
+        stores,
+        home,
+        key,
+        vault,
+        clock: Arc::new(SystemClock::default()),
+        entropy,
+        aside: crate::aside::Aside::default(),
+    }
 }
 
 /// A session with an accepted task.

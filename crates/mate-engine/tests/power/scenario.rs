@@ -40,7 +40,16 @@ pub(crate) async fn open(root: &Path) -> Result<Arc<Engine>, String> {
     let vault = Vault::new(&key);
     let stores = Stores::embedded(home.clone());
     let (clock, entropy) = (Arc::new(SystemClock::default()), Arc::new(SystemEntropy));
-    Ok(Arc::new(Engine { ledger, stores, home, key, vault, clock, entropy }))
+    Ok(Arc::new(Engine {
+        ledger,
+        stores,
+        home,
+        key,
+        vault,
+        clock,
+        entropy,
+        aside: mate_engine::aside::Aside::default(),
+    }))
 }
 
 /// Makes a home with a runtime, a connection and a grant.
