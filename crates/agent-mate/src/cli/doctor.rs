@@ -5,7 +5,9 @@ use super::{
     exit::{Exit, Failure},
     show::text_at,
 };
+use mate_engine::Settings;
 use mate_guard::{key_file, text};
+use mate_store::postgres::reached_in_clear;
 use serde_json::{Value, json};
 use std::{env, os::unix::fs::PermissionsExt, path::Path};
 
@@ -77,7 +79,29 @@ fn home(context: &Context) -> Vec<Check> {
     if token.exists() {
         checks.push(private("token", &token));
     }
+    checks.extend(database(context));
     checks
+}
+
+/// Whether a database is used, and what goes to it in clear.
+fn database(context: &Context) -> Option<Check> {
+    const NAME: &str = "database";
+    let settings = match Settings::read(&context.home.config()) {
+        Ok(settings) => settings,
+        Err(error) => return Some(Check::ill("settings", error.to_string())),
+    };
+    let url = settings.store.database?;
+    Some(match reached_in_clear(&url) {
+        Ok(hosts) if hosts.is_empty() => Check::well(NAME, "PostgreSQL on this machine"),
+        Ok(hosts) => Check::well(
+            NAME,
+            format!(
+                "PostgreSQL on {}: reached WITHOUT TLS (also with sslmode=prefer), so use it through a tunnel alone",
+                hosts.join(", ")
+            ),
+        ),
+        Err(error) => Check::ill(NAME, error.to_string()),
+    })
 }
 
 fn private(name: &'static str, path: &Path) -> Check {

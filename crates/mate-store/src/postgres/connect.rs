@@ -5,8 +5,11 @@ use crate::StoreError;
 use deadpool_postgres::{
     Client, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
 };
-use std::time::Duration;
-use tokio_postgres::{Config, NoTls, config::SslMode};
+use std::{net::IpAddr, time::Duration};
+use tokio_postgres::{
+    Config, NoTls,
+    config::{Host, SslMode},
+};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const POOL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,6 +39,23 @@ pub(super) fn config(url: &str) -> Result<Config, StoreError> {
     config.tcp_user_timeout(Duration::from_secs(30));
     config.keepalives_idle(Duration::from_secs(30));
     Ok(config)
+}
+
+/// The hosts of a URL that are reached over a network: what goes to them goes in clear, since this build does not speak
+/// TLS. Sockets and this machine's own addresses are not among them.
+///
+/// # Errors
+/// That the URL cannot be used.
+pub fn reached_in_clear(url: &str) -> Result<Vec<String>, StoreError> {
+    let config = config(url)?;
+    let far = config.get_hosts().iter().filter_map(|host| match host {
+        Host::Tcp(name) => {
+            let near = name == "localhost" || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+            (!near).then(|| name.clone())
+        }
+        Host::Unix(_) => None,
+    });
+    Ok(far.collect())
 }
 
 pub(super) fn pool(config: Config, options: PostgresOptions) -> Result<Pool, StoreError> {
@@ -91,4 +111,20 @@ pub(super) async fn check_server(client: &Client) -> Result<(), StoreError> {
         )));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g09_a_host_beyond_this_machine_is_named_as_reached_in_clear() {
+        let of = |url: &str| reached_in_clear(url).expect("a URL");
+        assert_eq!(of("postgresql://mate@db.example/x?sslmode=prefer"), ["db.example"]);
+        assert_eq!(of("postgresql://mate@10.0.0.7:5432/x"), ["10.0.0.7"]);
+        assert!(of("postgresql://mate@localhost/x").is_empty());
+        assert!(of("postgresql://mate@127.0.0.1:40000/x").is_empty());
+        assert!(of("postgresql:///x?host=/run/postgresql").is_empty());
+        assert!(reached_in_clear("postgresql://mate@db.example/x?sslmode=require").is_err());
+    }
 }

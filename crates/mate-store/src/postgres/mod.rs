@@ -9,6 +9,8 @@ mod query;
 mod script;
 mod value;
 
+pub use connect::reached_in_clear;
+
 use crate::{
     Database, Doorbell, Engine, Row, Schema, SchemaState, Statement, StoreError, Value,
     bell::{Bells, check_channel},
