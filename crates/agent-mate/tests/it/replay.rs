@@ -10,6 +10,7 @@ on_both_stores!(
     g04_an_idempotent_call_is_repeated_once_under_the_same_key,
     g05_a_call_that_is_killed_while_its_question_is_open_is_unknown,
     g04_what_is_uncertain_bars_in_a_task_that_goes_on_afresh,
+    g04_a_repeat_in_another_task_settles_the_first_and_its_task,
 );
 
 /// What the agent said in a task: the results of its calls.
@@ -258,5 +259,20 @@ fn g04_what_is_uncertain_bars_in_a_task_that_goes_on_afresh(store: Store) {
     assert_eq!(world.count("begin", "slow"), 1);
     let other = world.submit(&json!([slow("once", &json!({}))]));
     assert_eq!(world.wait(&id(&other)).1, 0, "a task that continues nothing is not barred");
+    assert_eq!(world.count("begin", "slow"), 2);
+}
+
+fn g04_a_repeat_in_another_task_settles_the_first_and_its_task(store: Store) {
+    let world = world_with(store, "idempotent");
+    let task = world.submit(&json!([slow("k", &json!({})), {"text": "done"}]));
+    let session = task["session"].as_str().expect("a session").to_owned();
+    world.until_begun("slow", 1);
+    world.worker(&session).kill();
+    let (ended, code) = world.wait(&id(&task));
+    assert_eq!((ended["state"].as_str(), code), (Some("unknown"), 6), "{ended}");
+    let again = world.submit_in(&session, &json!([slow("k", &json!({})), {"text": "done"}]));
+    assert_eq!(world.wait(&id(&again)).1, 0);
+    assert_eq!(world.operation_states(&id(&task)), ["slow:succeeded"]);
+    assert_eq!(world.task(&id(&task))["state"], "failed", "it takes the end that it stored");
     assert_eq!(world.count("begin", "slow"), 2);
 }

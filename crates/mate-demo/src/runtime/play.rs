@@ -73,7 +73,8 @@ impl Turn {
         }
         if let Some(line) = &step.stderr {
             let bearer = self.servers.first().and_then(Mcp::bearer).unwrap_or_default();
-            eprintln!("{}", line.replace("{bearer}", &bearer));
+            let hex: String = bearer.bytes().map(|byte| format!("{byte:02x}")).collect();
+            eprintln!("{}", line.replace("{bearer}", &bearer).replace("{bearer_hex}", &hex));
         }
         if let Some(tool) = &step.permission {
             self.ask_permission(tool).await;

@@ -22,7 +22,8 @@ pub(super) struct Step {
     pub(super) raw: Option<Value>,
     /// Write this line to standard output, whatever it is.
     pub(super) raw_line: Option<String>,
-    /// Write this line to standard error, with the first MCP server's bearer for `{bearer}`.
+    /// Write this line to standard error, with the first MCP server's bearer for `{bearer}`, and in
+    /// hexadecimal for `{bearer_hex}`.
     pub(super) stderr: Option<String>,
     /// Ask for permission to use an own tool of this name; go on with the answer told.
     pub(super) permission: Option<String>,
