@@ -11,6 +11,7 @@ on_both_stores!(
     g05_a_call_that_is_killed_while_its_question_is_open_is_unknown,
     g04_what_is_uncertain_bars_in_a_task_that_goes_on_afresh,
     g04_a_repeat_in_another_task_settles_the_first_and_its_task,
+    g04_a_permitted_repeat_is_made_once,
 );
 
 /// What the agent said in a task: the results of its calls.
@@ -275,4 +276,31 @@ fn g04_a_repeat_in_another_task_settles_the_first_and_its_task(store: Store) {
     assert_eq!(world.operation_states(&id(&task)), ["slow:succeeded"]);
     assert_eq!(world.task(&id(&task))["state"], "failed", "it takes the end that it stored");
     assert_eq!(world.count("begin", "slow"), 2);
+}
+
+fn g04_a_permitted_repeat_is_made_once(store: Store) {
+    let world = World::new(store);
+    let task = world.submit(&json!([slow("k", &json!({})), {"text": "done"}]));
+    let session = task["session"].as_str().expect("a session").to_owned();
+    world.until_begun("slow", 1);
+    world.the_process("effect-server").kill();
+    assert_eq!(world.wait(&id(&task)).1, 6);
+    let unknown = id(&world.operations(&id(&task))[0]);
+    world.ok(&[
+        "operation",
+        "resolve",
+        &unknown,
+        "--as",
+        "abandoned",
+        "--reason",
+        "nobody can tell",
+        "--permit-repeat",
+    ]);
+    let again =
+        world.submit_in(&session, &json!([slow("k", &json!({})), slow("k", &json!({})), {"text": "done"}]));
+    world.until_begun("slow", 2);
+    world.the_process("effect-server").kill();
+    assert_eq!(world.wait(&id(&again)).1, 6);
+    assert_eq!(world.operation_states(&id(&again)), ["slow:unknown", "slow:denied"]);
+    assert_eq!(world.count("begin", "slow"), 2, "the leave was used by the first");
 }
