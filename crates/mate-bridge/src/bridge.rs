@@ -6,7 +6,8 @@ use crate::{
     gate::Gate,
     hub::{Hub, lock},
 };
-use mate_model::{Clock, Entropy};
+use mate_model::{Clock, ConnectionId, Entropy};
+use serde_json::{Map, Value, value::RawValue};
 use std::{
     fmt,
     path::PathBuf,
@@ -152,6 +153,29 @@ impl Bridge {
             }
         }
         self.hub.tools_changed();
+    }
+
+    /// The upstream's own definition of a tool; lists the connection if that was not done yet. Asks no gate: whoever
+    /// calls this has judged it.
+    ///
+    /// # Errors
+    /// That there is no such connection or tool, or that it could not be listed.
+    pub async fn definition(&self, connection: ConnectionId, tool: &str) -> Result<Arc<RawValue>, String> {
+        self.hub.definition(connection, tool).await
+    }
+
+    /// Calls a tool that only reads, for nobody at a front; bounded. Asks no gate and settles nothing: whoever calls
+    /// this has judged the call, and may repeat it. Gives the `result` member.
+    ///
+    /// # Errors
+    /// Why there is no result. May hold an upstream's words: untrusted.
+    pub async fn look(
+        &self,
+        connection: ConnectionId,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<Box<RawValue>, String> {
+        self.hub.look(connection, tool, arguments).await
     }
 
     /// The calls that are at an upstream now.

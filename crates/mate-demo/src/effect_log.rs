@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 use std::{
     fs::{File, OpenOptions},
     io::Write,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
 pub(crate) struct EffectLog {
+    path: PathBuf,
     file: Mutex<File>,
     clock: Arc<dyn Clock>,
 }
@@ -17,7 +18,13 @@ pub(crate) struct EffectLog {
 impl EffectLog {
     pub(crate) fn open(path: &Path, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Self { file: Mutex::new(file), clock })
+        Ok(Self { path: path.to_owned(), file: Mutex::new(file), clock })
+    }
+
+    /// Whether any line so far, of this process or an earlier one, is such.
+    pub(crate) fn any(&self, is: impl Fn(&Value) -> bool) -> bool {
+        let text = std::fs::read_to_string(&self.path).unwrap_or_default();
+        text.lines().any(|line| serde_json::from_str(line).is_ok_and(|line: Value| is(&line)))
     }
 
     /// Appends one line with time and process, and syncs it. An effect that is not logged must not go unseen:

@@ -30,6 +30,7 @@ pub(crate) fn list() -> Value {
         tool("confirm", "Ask whether to go on, and go on if so.", &json!({ "text": text }), &["text"], &effect),
         tool("fail", "Fail, with an error result.", &json!({ "text": text }), &[], &effect),
         tool("echo", "Give the text back.", &json!({ "text": text }), &["text"], &read),
+        tool("was_done", "Say whether a call with this key has begun, and whether it was done.", &json!({ "key": key }), &["key"], &read),
         tool("big", "Give so many bytes of text.", &json!({ "bytes": bytes }), &["bytes"], &read),
     ] })
 }
@@ -50,7 +51,7 @@ pub(crate) async fn call(
     cancelled: watch::Receiver<bool>,
 ) -> Option<Result<Value, Value>> {
     let (name, arguments) = (params["name"].as_str().unwrap_or(""), &params["arguments"]);
-    let known = matches!(name, "note" | "slow" | "confirm" | "fail" | "echo" | "big");
+    let known = matches!(name, "note" | "slow" | "confirm" | "fail" | "echo" | "was_done" | "big");
     if !known {
         return Some(Err(json!({ "code": -32602, "message": format!("no tool {name}") })));
     }
@@ -75,6 +76,7 @@ pub(crate) async fn call(
             text(&format!("the answer was: {action}"), action != "accept")
         }
         "fail" => text(&format!("failed: {}", arguments["text"].as_str().unwrap_or("")), true),
+        "was_done" => was_done(server, arguments["key"].as_str().unwrap_or("")),
         "big" => {
             let bytes = arguments["bytes"].as_u64().unwrap_or(0).min(BIGGEST);
             text(&"x".repeat(usize::try_from(bytes).unwrap_or(0)), false)
@@ -83,6 +85,20 @@ pub(crate) async fn call(
     };
     server.log.note(&line("end"));
     Some(Ok(result))
+}
+
+/// What the server's own log says of a key: an argument of that name, or the call's idempotency key.
+fn was_done(server: &Server, key: &str) -> Value {
+    let has = |kind: &str| {
+        server.log.any(|line| {
+            let known = &line["meta"]["agent-mate/idempotencyKey"];
+            line["kind"] == kind && line["tool"] != "was_done" && (line["key"] == key || known == key)
+        })
+    };
+    let found = json!({ "begun": has("begin"), "done": has("end") });
+    let mut result = text(&found.to_string(), false);
+    result["structuredContent"] = found;
+    result
 }
 
 /// Works, with progress every second if it was asked for. False: cancelled, and it honours that.

@@ -34,6 +34,9 @@ impl Engine {
             let turn = reader.turn(run.turn).await?;
             let (end, uncertain, subjects) = self.end_of(reader, &task, turn.as_ref()).await?;
             mate_fault::point_async!("conclude.read");
+            if uncertain.is_some() {
+                self.want_looks(reader, &task).await?;
+            }
             match self.end_task(&task, epoch, end, uncertain, subjects).await {
                 // Evidence may have come while this was written.
                 Ok(TaskStateWord::Unknown) => return self.settle(task.id).await,

@@ -23,6 +23,7 @@ pub mod spill;
 pub mod stores;
 pub mod surroundings;
 pub mod task;
+pub mod verify;
 
 pub use error::EngineError;
 pub use home::{Home, SessionFolder, SocketPath};
@@ -39,6 +40,7 @@ pub use task::{
     Conversation, Cursor, EventPage, EventView, OperationPage, OperationView, Report, Resume, Submit,
     TaskPage, TaskView,
 };
+pub use verify::Looker;
 
 use mate_guard::{Key, Vault};
 use mate_model::{Clock, Entropy};

@@ -64,10 +64,19 @@ pub struct Scheduler {
     looking: HashSet<SessionId>,
 }
 
+/// What a worker is started for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Aim {
+    /// A task that is to be carried on or started.
+    Task(TaskId),
+    /// Unknown calls that are to be verified.
+    Verify,
+}
+
 #[derive(Debug)]
 struct Pause {
-    /// For which task a worker was started last; another one is progress.
-    task: Option<TaskId>,
+    /// For what a worker was started last; something else is progress.
+    aim: Option<Aim>,
     /// How often in a row.
     tries: u32,
     until: i64,
@@ -77,8 +86,8 @@ struct Pause {
 #[derive(Debug)]
 struct Looked {
     session: SessionId,
-    tried: Option<(TaskId, u32)>,
-    done: Result<(Round, Option<TaskId>), EngineError>,
+    tried: Option<(Aim, u32)>,
+    done: Result<(Round, Option<Aim>), EngineError>,
 }
 
 impl Scheduler {
@@ -97,7 +106,7 @@ impl Scheduler {
         let (mut unfinished, mut unread) = (BTreeSet::new(), Vec::new());
         let mut after = None;
         'pages: loop {
-            let page = engine.ledger.unfinished(after, PAGE).await?;
+            let page = engine.ledger.unfinished(engine.clock.now(), after, PAGE).await?;
             for corrupt in &page.corrupt {
                 round.failed += 1;
                 tracing::error!(%corrupt, "a session cannot be read; the others go on");
@@ -143,7 +152,7 @@ impl Scheduler {
         undertaker: &Arc<dyn Undertaker>,
         session: Session,
     ) {
-        let tried = self.pauses.get(&session.id).and_then(|pause| Some((pause.task?, pause.tries)));
+        let tried = self.pauses.get(&session.id).and_then(|pause| Some((pause.aim?, pause.tries)));
         let (engine, launcher, undertaker) = (engine.clone(), launcher.clone(), undertaker.clone());
         self.looking.insert(session.id);
         self.looks.spawn(async move {
@@ -192,32 +201,32 @@ impl Scheduler {
     fn note(
         &mut self,
         session: SessionId,
-        tried: Option<(TaskId, u32)>,
-        looked: Result<(Round, Option<TaskId>), EngineError>,
+        tried: Option<(Aim, u32)>,
+        looked: Result<(Round, Option<Aim>), EngineError>,
         now: i64,
         round: &mut Round,
     ) {
         match looked {
-            Ok((done, task)) => {
+            Ok((done, aim)) => {
                 round.recovered += done.recovered;
                 round.launched += done.launched;
-                if task.is_some() {
-                    self.pause(session, task, now);
+                if aim.is_some() {
+                    self.pause(session, aim, now);
                 }
             }
             Err(error) => {
                 round.failed += 1;
-                self.pause(session, tried.map(|(task, _)| task), now);
+                self.pause(session, tried.map(|(aim, _)| aim), now);
                 tracing::error!(%session, %error, "the session could not be looked after; it is tried again");
             }
         }
         self.pauses.retain(|_, pause| now.saturating_sub(pause.until) < KEPT);
     }
 
-    fn pause(&mut self, session: SessionId, task: Option<TaskId>, now: i64) {
-        let pause = self.pauses.entry(session).or_insert(Pause { task, tries: 0, until: 0 });
-        if pause.task != task {
-            *pause = Pause { task, tries: 0, until: 0 };
+    fn pause(&mut self, session: SessionId, aim: Option<Aim>, now: i64) {
+        let pause = self.pauses.entry(session).or_insert(Pause { aim, tries: 0, until: 0 });
+        if pause.aim != aim {
+            *pause = Pause { aim, tries: 0, until: 0 };
         }
         let wait = Duration::from_millis(250u64 << pause.tries.min(8)).min(LONGEST_PAUSE);
         pause.tries += 1;
@@ -251,14 +260,14 @@ fn note_aside<T>(engine: &Engine, session: SessionId, looked: &Result<T, EngineE
     }
 }
 
-/// Looks after one session; says for which task a worker was started, if one was.
+/// Looks after one session; says for what a worker was started, if one was.
 async fn look_after(
     engine: &Engine,
     session: &Session,
     launcher: &dyn Launcher,
     undertaker: &dyn Undertaker,
-    tried: Option<(TaskId, u32)>,
-) -> Result<(Round, Option<TaskId>), EngineError> {
+    tried: Option<(Aim, u32)>,
+) -> Result<(Round, Option<Aim>), EngineError> {
     let folder = engine.home.session(session.id);
     let broken =
         |error: std::io::Error| EngineError::Unavailable(format!("{}: {error}", folder.lock().display()));
@@ -278,17 +287,21 @@ async fn look_after(
         tracing::info!(session = %session.id, ?recovered, "a session whose worker had ended was recovered");
         round.recovered = 1;
     }
-    let Some(task) = engine.work_of(session.id).await? else {
-        engine.apply_left(session.id, &lock).await?;
-        return Ok((round, None));
+    let aim = match engine.work_of(session.id).await? {
+        Some(task) if tried.is_some_and(|(last, tries)| last == Aim::Task(task.id) && tries >= TRIES) => {
+            engine.give_up(&session, task, &lock).await?;
+            return Ok((round, None));
+        }
+        Some(task) => Aim::Task(task.id),
+        None if engine.has_looks(session.id, &session.state).await? => Aim::Verify,
+        None => {
+            engine.apply_left(session.id, &lock).await?;
+            return Ok((round, None));
+        }
     };
-    if tried.is_some_and(|(last, tries)| last == task.id && tries >= TRIES) {
-        engine.give_up(&session, task, &lock).await?;
-        return Ok((round, None));
-    }
     let epoch = engine.host(session.id, &lock).await?;
     launcher.launch(session.id, epoch, lock.into_file()).await.map_err(EngineError::Unavailable)?;
     mate_fault::point_async!("launch.started");
     round.launched = 1;
-    Ok((round, Some(task.id)))
+    Ok((round, Some(aim)))
 }

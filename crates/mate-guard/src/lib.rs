@@ -19,7 +19,7 @@ pub mod vault;
 
 pub use canonical::{BadJson, Json};
 pub use digest::{ArgumentDigest, DigestKey};
-pub use grants::{Decision, RefusedBy, judge};
+pub use grants::{Decision, RefusedBy, judge, matches};
 pub use key_file::{KEY_FILE_VARIABLE, KeyFileError};
 pub use redact::{REDACTED, Redactor};
 pub use redact_stream::Stream;

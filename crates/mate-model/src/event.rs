@@ -49,6 +49,12 @@ EventType, "an event type" {
     OperationContradicted = "operation.contradicted",
     /// A person took note of evidence to the contrary.
     OperationAcknowledged = "operation.acknowledged",
+    /// A person asked for a look whether a call has happened.
+    OperationVerificationAsked = "operation.verification_asked",
+    /// A look whether a call has happened was admitted, and was sent next.
+    OperationLookAdmitted = "operation.look_admitted",
+    /// What a look whether a call has happened came to.
+    OperationVerified = "operation.verified",
     /// A grant was made.
     GrantAdded = "grant.added",
     /// A grant was revoked.

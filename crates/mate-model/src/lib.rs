@@ -18,6 +18,7 @@ pub mod session;
 pub mod task;
 pub mod transition;
 pub mod turn;
+pub mod verification;
 pub mod words;
 
 pub use ambient::{Clock, Entropy, Micros};

@@ -9,6 +9,7 @@ use crate::{
     task::{End, Run, StopEvidence, TaskState},
     transition::Transition,
     turn::{TurnEnd, TurnState},
+    verification::Recipe,
     words::{ApprovalMode, Context, EffectClass, FailReason, OnInterruption, ReportStatus, Role},
 };
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,8 @@ pub struct ConnectionSettings {
     pub secret_env: Vec<String>,
     /// Names of the sealed headers sent to the upstream.
     pub headers: Vec<String>,
+    /// How calls whose outcome is unknown are looked for.
+    pub verify: Vec<Recipe>,
 }
 
 /// A configured link to an upstream MCP server.

@@ -95,6 +95,7 @@ pub(crate) fn connection(connection: Connection) -> Value {
         "bare": settings.bare,
         "trust_annotations": settings.trust_annotations,
         "effect": settings.effect,
+        "verify": settings.verify,
         "created_at": rfc3339(connection.created_at),
     })
 }

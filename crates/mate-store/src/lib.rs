@@ -27,7 +27,7 @@ pub use journal::{
 };
 pub use ledger::{
     AdmissionRow, Authority, Claim, Continued, IdempotencyKey, IdempotencyRecord, LEDGER_SCHEMA, Ledger,
-    LedgerError, NewTask, Submitted, TaskAuthority, Unsettled,
+    LedgerError, NewTask, Submitted, TaskAuthority, Unsettled, Verification,
 };
 pub use migration::{Migration, Schema, SchemaState};
 pub use page::Page;

@@ -72,6 +72,7 @@ impl House {
             bare: false,
             trust_annotations: false,
             effect: None,
+            verify: Vec::new(),
         };
         engine.add_connection(&self.who, engine.entropy.uuid(), connection).await?;
         let grant = NewGrant {

@@ -8,7 +8,7 @@ use super::{
     show::{column, text_at},
 };
 use clap::{Args, Subcommand};
-use mate_model::words::EffectClass;
+use mate_model::{verification::Recipe, words::EffectClass};
 use mate_server::wire::AddConnection;
 
 /// The verbs.
@@ -59,6 +59,9 @@ pub(crate) struct AddArgs {
     /// The effect class where a grant is silent: read, idempotent or effect
     #[arg(long)]
     effect: Option<EffectClass>,
+    /// How calls whose outcome is unknown are looked for: a JSON file with a list of recipes, or - for standard input
+    #[arg(long, value_name = "FILE")]
+    verify: Option<String>,
     /// The program and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Option<Vec<String>>,
@@ -98,6 +101,7 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
                 column("effect class", "effect"),
                 column("bare", "bare"),
                 column("trusted", "trust_annotations"),
+                column("recipes", "verify"),
                 column("added", "created_at"),
             ];
             screen.object(&client.get(&["connections", &connection], &[]).await?, &fields)?;
@@ -125,5 +129,11 @@ fn request(args: AddArgs) -> Result<AddConnection, Failure> {
         bare: args.bare,
         trust_annotations: args.trust_annotations,
         effect: args.effect,
+        verify: args.verify.as_deref().map(recipes).transpose()?.unwrap_or_default(),
     })
+}
+
+fn recipes(given: &str) -> Result<Vec<Recipe>, Failure> {
+    serde_json::from_str(&input::document(given, "the recipes")?)
+        .map_err(|error| Failure::usage(format!("--verify: {error}")))
 }

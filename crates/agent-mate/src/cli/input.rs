@@ -33,8 +33,8 @@ pub(crate) fn text(given: &str) -> Result<String, Failure> {
 ///
 /// # Errors
 /// When it cannot be read, or is too long or no text.
-pub(crate) fn proof(given: &str) -> Result<String, Failure> {
-    if given == "-" { from_stdin("the proof") } else { from_file(given) }
+pub(crate) fn document(given: &str, what: &str) -> Result<String, Failure> {
+    if given == "-" { from_stdin(what) } else { from_file(given) }
 }
 
 /// Secrets given as `NAME` (from the environment), `NAME=@FILE` or `NAME=-` (standard input).

@@ -12,6 +12,7 @@ use clap::{Args, Subcommand};
 use mate_guard::text;
 use mate_model::{operation::Verdict, words::BadWord};
 use mate_server::wire::ResolveOperation;
+use serde_json::json;
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -34,6 +35,11 @@ pub(crate) enum OperationVerb {
     },
     /// Settle one whose outcome is unknown, with what you found out
     Resolve(ResolveArgs),
+    /// Look now whether one whose outcome is unknown has happened, by its connection's recipe
+    Verify {
+        /// Its id
+        operation: String,
+    },
 }
 
 /// `operation resolve`
@@ -87,13 +93,18 @@ pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, 
         OperationVerb::Show { operation } => {
             screen.object(&client.get(&["operations", &operation], &[]).await?, &FIELDS)?;
         }
+        OperationVerb::Verify { operation } => {
+            let asked = client.post(&["operations", &operation, "verify"], &json!({}), None).await?;
+            let next = [format!("agent-mate operation show {}", text::line(&operation, 100))];
+            screen.made(&asked, "The session's worker looks whether it has happened.", &next)?;
+        }
         OperationVerb::Resolve(args) => return resolve(args, &client, context).await,
     }
     Ok(Exit::Done)
 }
 
 /// An operation's fields as they are shown to people.
-const FIELDS: [Column; 30] = [
+const FIELDS: [Column; 32] = [
     column("id", "id"),
     column("state", "state"),
     column("detail", "detail"),
@@ -112,6 +123,8 @@ const FIELDS: [Column; 30] = [
     column("to the contrary", "contradiction"),
     column("came", "contradicted_at"),
     column("acknowledged", "acknowledged_at"),
+    column("looks taken", "looks"),
+    column("next look", "next_look_at"),
     column("requested", "requested_at"),
     column("admitted", "admitted_at"),
     column("sent", "sent_at"),
@@ -130,7 +143,7 @@ async fn resolve(args: ResolveArgs, client: &Client, context: &Context) -> Resul
     let wish = ResolveOperation {
         verdict: args.verdict,
         reason: args.word.reason,
-        proof: args.word.proof.as_deref().map(input::proof).transpose()?,
+        proof: args.word.proof.as_deref().map(|given| input::document(given, "the proof")).transpose()?,
         permit_repeat: args.permit_repeat,
     };
     let found = client.post(&["operations", &args.operation, "resolve"], &wish, None).await?;

@@ -133,7 +133,7 @@ pub(crate) async fn run(verb: TaskVerb, context: &Context) -> Result<Exit, Failu
         }
         TaskVerb::Report(one) => task_report::report(&one.task, &client, context).await,
         TaskVerb::Resolve { one, word } => {
-            let proof = word.proof.as_deref().map(input::proof).transpose()?;
+            let proof = word.proof.as_deref().map(|given| input::document(given, "the proof")).transpose()?;
             let wish = ResolveTask { reason: word.reason, proof };
             let task = client.post(&["tasks", &one.task, "resolve"], &wish, None).await?;
             let said = format!("Task {} is {}.", one.task, text_at(&task, "state"));

@@ -194,7 +194,7 @@ fn unreadable(operation: OperationId) -> String {
     )
 }
 
-fn says_read_only(definition: &RawValue) -> bool {
+pub(super) fn says_read_only(definition: &RawValue) -> bool {
     #[derive(Deserialize)]
     struct Definition {
         #[serde(default)]

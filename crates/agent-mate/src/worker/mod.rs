@@ -14,6 +14,7 @@ mod recorder;
 mod spawner;
 mod stop;
 mod turn;
+mod verify;
 
 use crate::opening::{self, Opened};
 use activity::{OwnTools, Pump};
@@ -45,6 +46,9 @@ use tokio::{sync::watch, task::JoinHandle};
 
 /// How often the ledger is asked for the next task, or whether to stop, when no doorbell says so.
 const LOOK: Duration = Duration::from_millis(200);
+/// How many looks for unknown calls are taken before a task that waits, and in a row while none does.
+const LOOKS_FIRST: u32 = 3;
+const LOOKS_IDLE: u32 = 20;
 
 /// How often a store that is not available is asked again.
 const AGAIN_PER_SECOND: u32 = 2;
@@ -165,6 +169,7 @@ impl Worker {
                 Some(task) if task.state.run().is_none() && self.connections_changed().await? => break Ok(()),
                 Some(task) => {
                     idle = Duration::ZERO;
+                    self.take_looks(&mut live, &mut pump, LOOKS_FIRST).await;
                     if let Err(error) = self.run_task(task, &mut live, &mut pump).await {
                         break Err(error);
                     }
@@ -178,6 +183,9 @@ impl Worker {
                     }
                     idle += LOOK;
                     self.apply_resolutions().await;
+                    if self.take_looks(&mut live, &mut pump, LOOKS_IDLE).await && self.connections_changed().await? {
+                        break Ok(());
+                    }
                 }
             }
         };

@@ -58,6 +58,13 @@ pub(crate) struct Listing {
     done: bool,
 }
 
+impl Listing {
+    /// Nothing is known yet, and somebody is asking.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.running && self.offer.is_none()
+    }
+}
+
 impl Hub {
     /// Starts listing a connection if nothing is known of it (or, with `afresh`, in any case).
     pub(crate) fn want(self: &Arc<Self>, conn: usize, afresh: bool) {

@@ -6,6 +6,7 @@ pub(crate) mod client;
 mod dispatch;
 mod inbound;
 mod listing;
+mod look;
 mod names;
 pub(crate) mod report;
 pub(crate) mod routes;

@@ -1,11 +1,12 @@
 //! Connections: configured links to upstream MCP servers. Their secrets are sealed and never shown again.
 
-use super::{Listing, Paging, check};
+use super::{Listing, Paging, check, recipes};
 use crate::{Engine, EngineError, Principal};
 use mate_guard::{Place, Secret};
 use mate_model::{
     ConnectionId,
     records::{Connection, ConnectionSettings, Reach},
+    verification::Recipe,
     words::{EffectClass, Role},
 };
 use mate_store::LedgerError;
@@ -50,6 +51,8 @@ pub struct NewConnection {
     pub trust_annotations: bool,
     /// The effect class where a grant is silent.
     pub effect: Option<EffectClass>,
+    /// How calls whose outcome is unknown are looked for.
+    pub verify: Vec<Recipe>,
 }
 
 impl fmt::Debug for NewConnection {
@@ -87,7 +90,7 @@ impl NewConnection {
         if fields.len() > MANY || !fields.iter().all(|field| check::is_tool_field(field)) {
             return Err(EngineError::invalid("allow_fields", "must be at most 100 of the form TOOL.FIELD"));
         }
-        Ok(())
+        recipes::check(&self.verify, fields)
     }
 
     fn check_env(&self) -> Result<(), EngineError> {
@@ -150,6 +153,7 @@ impl NewConnection {
             allow_fields: self.allow_fields.clone(),
             secret_env: self.secret_env.keys().cloned().collect(),
             headers: self.headers.keys().cloned().collect(),
+            verify: self.verify.clone(),
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod init;
 pub mod members;
 pub mod page;
 pub mod projects;
+mod recipes;
 pub mod runtimes;
 pub mod sessions;
 pub mod tokens;

@@ -12,7 +12,7 @@ use mate_model::{
     Micros, OperationId,
     event::{Draft, EventType},
     operation::{OperationCommand, OperationState, Permit},
-    records::{Connection, Operation},
+    records::{Connection, Grant, Operation},
     words::{ApprovalMode, DenyReason, EffectClass},
 };
 use mate_store::Change;
@@ -110,7 +110,7 @@ impl Admission {
             Ok(allowed) => allowed,
             Err((reason, why)) => return self.deny(request, turn, requested_at, None, reason, &why).await,
         };
-        let class = class_of(&allowed, request);
+        let class = class_of(allowed.grant, allowed.connection, request.says_read_only);
         let imprint = self.imprint(request, Some(allowed.connection));
         if let Err((reason, why)) = leave(&allowed) {
             return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
@@ -276,7 +276,7 @@ impl Admission {
     ) -> Result<Admitted, EngineError> {
         let now = self.now();
         let imprint = self.imprint(request, allowed.map(|allowed| allowed.connection));
-        let class = allowed.map_or(EffectClass::Effect, |allowed| class_of(allowed, request));
+        let class = allowed.map_or(EffectClass::Effect, |allowed| class_of(allowed.grant, allowed.connection, request.says_read_only));
         let operation = self.operation(request, turn, requested_at, allowed, class, imprint, String::new());
         let command = OperationCommand::Deny { reason, detail: why.to_owned() };
         let transition = OperationState::Requested.decide(class, command, now).map_err(EngineError::from)?;
@@ -395,10 +395,10 @@ fn leave(allowed: &Allowed<'_>) -> Result<(), (DenyReason, String)> {
 }
 
 /// The grant's word, else the connection's, else the upstream's annotation if it is trusted, else an effect.
-fn class_of(allowed: &Allowed<'_>, request: &Request<'_>) -> EffectClass {
-    let settings = &allowed.connection.settings;
-    allowed.grant.effect.or(settings.effect).unwrap_or(
-        if settings.trust_annotations && request.says_read_only {
+pub(crate) fn class_of(grant: &Grant, connection: &Connection, says_read_only: bool) -> EffectClass {
+    let settings = &connection.settings;
+    grant.effect.or(settings.effect).unwrap_or(
+        if settings.trust_annotations && says_read_only {
             EffectClass::Read
         } else {
             EffectClass::Effect

@@ -18,6 +18,7 @@ pub(crate) use standing::{granted, lost_authority};
 mod twins;
 
 pub use heard::Receipt;
+pub(crate) use intent::class_of;
 pub use intent::{Admitted, Go};
 pub use kept::KEEP;
 pub(crate) use late::repeat_succeeded;

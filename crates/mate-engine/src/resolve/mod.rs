@@ -161,7 +161,7 @@ fn busy() -> EngineError {
 }
 
 /// Why an operation that is not unknown cannot be resolved.
-fn not_unknown(state: &OperationState) -> EngineError {
+pub(crate) fn not_unknown(state: &OperationState) -> EngineError {
     let word = state.word();
     let detail = if word.is_final() {
         let settled = match state {

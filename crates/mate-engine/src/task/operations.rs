@@ -144,6 +144,10 @@ pub struct OperationView {
     /// What settled it, if it was unknown.
     #[serde(flatten)]
     pub resolution: ResolutionView,
+    /// How often it was looked for by its connection's recipe, if there is one; not in lists.
+    pub looks: Option<i64>,
+    /// When it is looked for next.
+    pub next_look_at: Option<Micros>,
 }
 
 /// A page of operations, in request order.
@@ -204,6 +208,8 @@ impl From<Seen> for OperationView {
             result_size: row.result_size,
             result_type: row.result_type,
             resolution: resolution.map(ResolutionView::from).unwrap_or_default(),
+            looks: None,
+            next_look_at: None,
         }
     }
 }
@@ -239,6 +245,9 @@ impl Engine {
         let row = self.stores.journal_reader(id.session).await?.operation(id).await?;
         let mut view: OperationView = self.see_one(row.ok_or(EngineError::NotFound)?).await?.into();
         self.mark_held(id.session, std::slice::from_mut(&mut view));
+        if let Some(verification) = self.ledger.verification(id).await? {
+            (view.looks, view.next_look_at) = (Some(verification.tries), verification.due_at);
+        }
         Ok(view)
     }
 

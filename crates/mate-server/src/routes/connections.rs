@@ -79,6 +79,7 @@ fn new(wish: AddConnection) -> Result<NewConnection, EngineError> {
         bare: wish.bare,
         trust_annotations: wish.trust_annotations,
         effect: wish.effect,
+        verify: wish.verify,
     })
 }
 

@@ -8,7 +8,7 @@ use crate::{
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::ResolveOperation,
+    wire::{ResolveOperation, Stop},
 };
 use axum::{
     Router,
@@ -27,6 +27,7 @@ pub(super) fn routes() -> Router<ServerState> {
         .route("/operations", get(list))
         .route("/operations/{operation}", get(show))
         .route("/operations/{operation}/resolve", post(resolve))
+        .route("/operations/{operation}/verify", post(verify))
         .route("/tasks/{task}/operations", get(list_of))
 }
 
@@ -106,6 +107,19 @@ async fn resolve(
         let engine = &state.engine;
         engine.resolve_operation(&caller.who, id, wish.verdict, &word, wish.permit_repeat).await?;
         Ok(Made::changed(views::of(&engine.operation(&caller.who, id).await?)))
+    })
+    .await
+}
+
+async fn verify(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(operation): Segments<String>,
+    ask: Ask,
+    Body(_, bytes): Body<Stop>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        Ok(Made::changed(views::of(&state.engine.verify_operation(&caller.who, id(&operation)?).await?)))
     })
     .await
 }

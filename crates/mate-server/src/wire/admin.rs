@@ -1,6 +1,7 @@
 //! Requests about what an installation consists of.
 
 use super::SecretText;
+use mate_model::verification::Recipe;
 use mate_model::words::{ApprovalMode, EffectClass, Role};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -99,6 +100,9 @@ pub struct AddConnection {
     /// The effect class where a grant is silent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<EffectClass>,
+    /// Recipes: how calls whose outcome is unknown are looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<Recipe>,
 }
 
 /// `POST /api/v1/grants`

@@ -25,6 +25,7 @@ mod submit;
 mod task_row;
 mod tasks;
 mod tokens;
+mod verifications;
 
 pub use admission::{AdmissionRow, TaskAuthority};
 pub use attention::MAX_SUBJECTS;
@@ -34,6 +35,7 @@ pub use idempotency::{Claim, IdempotencyKey, IdempotencyRecord};
 pub use resolutions::Unsettled;
 pub use submit::{Continued, NewTask, Submitted};
 pub use tokens::Authority;
+pub use verifications::Verification;
 
 use crate::{Database, Migration, Schema, SchemaState, StoreError};
 use std::sync::{Arc, atomic::AtomicI64};

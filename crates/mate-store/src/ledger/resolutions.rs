@@ -4,6 +4,7 @@ use super::{
     Ledger, LedgerError, attention,
     error::Refused,
     resolution_row::{self, columns, decode},
+    verifications,
 };
 use crate::{
     Statement, StoreError, decode as read,
@@ -60,7 +61,8 @@ impl Unsettled {
 }
 
 impl Ledger {
-    /// Writes a resolution with its event, and closes the attention that the operation had; false when the operation
+    /// Writes a resolution with its event, closes the attention that the operation had, and ends
+    /// the looks whether it happened; false when the operation
     /// has one already.
     ///
     /// # Errors
@@ -69,6 +71,7 @@ impl Ledger {
         let statements = [
             resolution_row::add(resolution)?,
             attention::close(resolution.task, &resolution.operation.to_string(), resolution.at),
+            verifications::end(resolution.operation),
         ];
         match self.commit(resolution.project, &[draft], &statements).await {
             Ok(_) => Ok(true),

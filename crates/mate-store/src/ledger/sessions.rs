@@ -9,7 +9,7 @@ use crate::{
     params::{one_more, params},
 };
 use mate_model::{
-    ProjectId, SessionId, Transition,
+    Micros, ProjectId, SessionId, Transition,
     event::Draft,
     records::Session,
     session::{SessionState, SessionStateWord},
@@ -25,7 +25,9 @@ const UNFINISHED: &str =
     "SELECT id, project, runtime, workspace, state, epoch, state_at, created_at FROM sessions
     WHERE id > $1 AND id IN (SELECT s.id FROM sessions s WHERE s.state = 'hosted'
         UNION SELECT t.session FROM tasks t WHERE t.state IN ('accepted', 'running', 'stop_requested')
-        UNION SELECT r.session FROM resolutions r WHERE r.applied_at IS NULL)
+        UNION SELECT r.session FROM resolutions r WHERE r.applied_at IS NULL
+        UNION SELECT v.session FROM verifications v JOIN sessions o ON o.id = v.session
+            WHERE v.due_at <= $3 AND o.state <> 'closed')
     ORDER BY id LIMIT $2";
 const MOVE: &str = "UPDATE sessions SET from_state = state, state = $2, epoch = $3, state_at = $4
     WHERE id = $1 AND state = $5 AND epoch = $6";
@@ -101,18 +103,19 @@ impl Ledger {
         Page::read(&rows, limit, decode, |row| row.parse("id"))
     }
 
-    /// Sessions that are hosted, have a task that waits or runs, or a resolution that their journal does not have
-    /// yet. Does not grow with history.
+    /// Sessions that are hosted, have a task that waits or runs, a resolution that their journal does not have
+    /// yet, or a look to be taken by `now`. Does not grow with history.
     ///
     /// # Errors
     /// The store's.
     pub async fn unfinished(
         &self,
+        now: Micros,
         after: Option<SessionId>,
         limit: u32,
     ) -> Result<Page<Session, SessionId>, StoreError> {
         let after = after.map_or_else(String::new, |id| id.to_string());
-        let rows = self.db.fetch(UNFINISHED, params![after, one_more(limit)]).await?;
+        let rows = self.db.fetch(UNFINISHED, params![after, one_more(limit), now]).await?;
         Page::read(&rows, limit, decode, |row| row.parse("id"))
     }
 

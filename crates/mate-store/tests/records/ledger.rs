@@ -366,15 +366,15 @@ async fn unfinished_sessions_are_found_and_finished_ones_are_not(world: World) {
     world.ledger.apply_session(&hosted, &hosting, None).await.unwrap();
     world.accepted(waiting.id).await;
     let task = world.running(running.id).await;
-    let found = world.ledger.unfinished(None, 10).await.unwrap().items;
+    let found = world.ledger.unfinished(at(9), None, 10).await.unwrap().items;
     let ids: Vec<_> = found.iter().map(|session| session.id).collect();
     assert_eq!(ids, [hosted.id, waiting.id, running.id]);
-    let first = world.ledger.unfinished(None, 2).await.unwrap();
+    let first = world.ledger.unfinished(at(9), None, 2).await.unwrap();
     assert_eq!((first.items.len(), first.next), (2, Some(waiting.id)));
-    assert_eq!(world.ledger.unfinished(first.next, 2).await.unwrap().items, found[2..]);
+    assert_eq!(world.ledger.unfinished(at(9), first.next, 2).await.unwrap().items, found[2..]);
     let end = End::Failed { reason: FailReason::Refused, detail: String::new() };
     world.command(&task, TaskCommand::Conclude { epoch: Epoch(1), end, uncertain: None }).await;
-    assert_eq!(world.ledger.unfinished(None, 10).await.unwrap().items.len(), 2);
+    assert_eq!(world.ledger.unfinished(at(9), None, 10).await.unwrap().items.len(), 2);
 }
 
 async fn g05_an_unknown_task_has_its_attention_first(world: World) {

@@ -260,6 +260,19 @@ CREATE TABLE resolutions (
 CREATE UNIQUE INDEX resolutions_of_task ON resolutions (task, number);
 CREATE INDEX resolutions_unapplied ON resolutions (session, number) WHERE applied_at IS NULL;
 
+-- Unknown operations that a recipe can look for. due_at: when the next look is to be taken, if there is one.
+CREATE TABLE verifications (
+    operation TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    session TEXT COLLATE "C" NOT NULL,
+    project TEXT COLLATE "C" NOT NULL,
+    task TEXT COLLATE "C" NOT NULL REFERENCES tasks (id),
+    tries BIGINT NOT NULL CHECK (tries >= 0),
+    due_at BIGINT,
+    FOREIGN KEY (project, session) REFERENCES sessions (project, id)
+);
+
+CREATE INDEX verifications_due ON verifications (due_at, session) WHERE due_at IS NOT NULL;
+
 CREATE TABLE approval_moves (
     from_state TEXT COLLATE "C" NOT NULL,
     to_state TEXT COLLATE "C" NOT NULL,

@@ -260,6 +260,19 @@ CREATE TABLE resolutions (
 CREATE UNIQUE INDEX resolutions_of_task ON resolutions (task, number);
 CREATE INDEX resolutions_unapplied ON resolutions (session, number) WHERE applied_at IS NULL;
 
+-- Unknown operations that a recipe can look for. due_at: when the next look is to be taken, if there is one.
+CREATE TABLE verifications (
+    operation TEXT NOT NULL PRIMARY KEY,
+    session TEXT NOT NULL,
+    project TEXT NOT NULL,
+    task TEXT NOT NULL REFERENCES tasks (id),
+    tries INTEGER NOT NULL CHECK (tries >= 0),
+    due_at INTEGER,
+    FOREIGN KEY (project, session) REFERENCES sessions (project, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX verifications_due ON verifications (due_at, session) WHERE due_at IS NOT NULL;
+
 CREATE TABLE approval_moves (
     from_state TEXT NOT NULL,
     to_state TEXT NOT NULL,

@@ -1,0 +1,135 @@
+//! Looks whether unknown calls have happened, by the recipes of their connections. Taken while no turn is running.
+
+use super::{Worker, activity::Pump, gate::says_read_only, live::Live};
+use anyhow::Result;
+use async_trait::async_trait;
+use mate_bridge::Bridge;
+use mate_engine::Looker;
+use mate_guard::Redactor;
+use mate_model::{ConnectionId, records::Reach};
+use mate_runtime::container::{Container, ContainerSpec};
+use mate_store::Verification;
+use serde_json::{Map, Value};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+/// The longest that one look may take.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// Asks through the session's bridge.
+struct Through {
+    bridge: Arc<Bridge>,
+    redactor: Arc<Redactor>,
+}
+
+impl Through {
+    fn clean(&self, text: &str) -> String {
+        let text = self.redactor.redact(text);
+        text.chars().take(300).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
+    }
+
+    async fn bounded<T>(&self, work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+        match tokio::time::timeout(BOUND, work).await {
+            Ok(done) => done.map_err(|why| self.clean(&why)),
+            Err(_) => Err("the upstream took too long".to_owned()),
+        }
+    }
+}
+
+#[async_trait]
+impl Looker for Through {
+    async fn says_read_only(&self, connection: ConnectionId, tool: &str) -> Result<bool, String> {
+        let definition = self.bounded(self.bridge.definition(connection, tool)).await?;
+        Ok(says_read_only(&definition))
+    }
+
+    async fn look(
+        &self,
+        connection: ConnectionId,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, String> {
+        let result = self.bounded(self.bridge.look(connection, tool, arguments)).await?;
+        serde_json::from_str(result.get()).map_err(|_| "the answer cannot be read".to_owned())
+    }
+}
+
+impl Worker {
+    /// Takes looks that are due, at most so many; says whether there were any. What fails is tried again in its time.
+    pub(super) async fn take_looks(&mut self, live: &mut Option<Live>, pump: &mut Pump, most: u32) -> bool {
+        let looks = match self.engine.looks_due(self.session.id, most).await {
+            Ok(looks) => looks,
+            Err(error) => {
+                tracing::warn!(%error, "the ledger could not be asked for calls to look for");
+                return false;
+            }
+        };
+        if looks.is_empty() {
+            return false;
+        }
+        let own = match self.place_for(&looks, live.is_some()).await {
+            Ok(own) => own,
+            // An upstream in it cannot be asked then, and the look says so.
+            Err(error) => {
+                tracing::warn!(error = %format!("{error:#}"), "no container could be started for a look");
+                None
+            }
+        };
+        for look in &looks {
+            let work = self.take_look(look);
+            let taken = match live.as_mut() {
+                Some(live) => live.during(pump, work).await,
+                None => work.await,
+            };
+            if let Err(error) = taken {
+                let operation = look.operation;
+                tracing::warn!(%operation, error = %format!("{error:#}"), "a look could not be taken or recorded");
+            }
+        }
+        self.apply_resolutions().await;
+        if let Some(container) = own
+            && let Err(error) = self.end_place(&container).await
+        {
+            tracing::warn!(error = %format!("{error:#}"), "the end of a look's container could not be recorded");
+        }
+        true
+    }
+
+    async fn take_look(&self, look: &Verification) -> Result<()> {
+        let Some(bridge) = &self.bridge else { return Ok(()) };
+        let through = Through { bridge: Arc::clone(bridge), redactor: Arc::clone(&self.redactor) };
+        if let Some(said) = self.engine.verify(&self.reader, &self.session, look, &through).await? {
+            tracing::info!(operation = %look.operation, %said, "looked whether a call has happened");
+        }
+        Ok(())
+    }
+
+    /// A container for upstreams that are programs, where the session has none at the moment.
+    async fn place_for(&self, looks: &[Verification], lives: bool) -> Result<Option<Arc<Container>>> {
+        if lives {
+            return Ok(None);
+        }
+        let mut needed = false;
+        for look in looks {
+            let row = self.reader.operation(look.operation).await?;
+            let Some(connection) = row.and_then(|row| row.connection) else { continue };
+            let connection = self.engine.ledger.connection(connection).await?;
+            needed |= connection.is_some_and(|known| matches!(known.reach, Reach::Stdio { .. }));
+        }
+        if !needed {
+            return Ok(None);
+        }
+        let spec = ContainerSpec { exe: self.exe.clone(), folder: self.folder.path().to_owned() };
+        let container = Arc::new(Container::start(&spec).await?);
+        *self.container.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&container));
+        Ok(Some(container))
+    }
+
+    async fn end_place(&self, container: &Container) -> Result<()> {
+        let evidence = self.end_container(container).await?;
+        self.recorder.container_empty(None, &evidence).await?;
+        Ok(())
+    }
+}

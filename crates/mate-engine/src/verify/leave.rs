@@ -1,0 +1,98 @@
+//! Whether a look may be taken: by the project's grants as they stand now.
+
+use super::{Looker, plan::Plan};
+use crate::{
+    Engine, EngineError,
+    admit::{class_of, granted},
+};
+use mate_model::{
+    GrantId, ProjectId,
+    words::{ApprovalMode, EffectClass},
+};
+
+/// The leave to look, and what it was read from.
+#[derive(Debug)]
+pub(super) struct Leave {
+    /// The grant that allows it.
+    pub(super) grant: GrantId,
+    /// The authorisation version that was in force before it was read.
+    version: i64,
+}
+
+impl Engine {
+    /// Judges a look; the error says why it is not to be taken. A grant's calls are counted.
+    pub(super) async fn leave_to_look(
+        &self,
+        project: ProjectId,
+        plan: &Plan,
+        looker: &dyn Looker,
+    ) -> Result<Result<Leave, String>, EngineError> {
+        let leave = match self.judge_look(project, plan, looker).await? {
+            Ok(leave) => leave,
+            Err(why) => return Ok(Err(why)),
+        };
+        let (leave, limited) = leave;
+        if limited && !self.ledger.reserve_call(leave.grant).await? {
+            return Ok(Err("the grant's calls are used up".to_owned()));
+        }
+        Ok(Ok(leave))
+    }
+
+    /// The second read, after the look is on record.
+    pub(super) async fn still_allowed(
+        &self,
+        project: ProjectId,
+        plan: &Plan,
+        leave: &Leave,
+        looker: &dyn Looker,
+    ) -> Result<Result<(), String>, EngineError> {
+        if self.ledger.authorisation_version().await? == leave.version {
+            return Ok(Ok(()));
+        }
+        Ok(self.judge_look(project, plan, looker).await?.map(|_| ()))
+    }
+
+    async fn judge_look(
+        &self,
+        project: ProjectId,
+        plan: &Plan,
+        looker: &dyn Looker,
+    ) -> Result<Result<(Leave, bool), String>, EngineError> {
+        let version = self.ledger.authorisation_version().await?;
+        if self.ledger.project(project).await?.is_none_or(|project| project.archived_at.is_some()) {
+            return Ok(Err("the project is archived".to_owned()));
+        }
+        let (grants, connections) = granted(&self.ledger, project).await?;
+        let (id, tool) = (plan.connection.id, plan.recipe.ask.as_str());
+        let grant = match mate_guard::judge(&grants, id, tool, self.clock.now()) {
+            mate_guard::Decision::Allow { grant } => grant,
+            mate_guard::Decision::Refuse(why) => return Ok(Err(format!("{why} (`{tool}`)"))),
+        };
+        let known = connections.iter().find(|known| known.id == id && known.removed_at.is_none());
+        let Some(connection) = known else { return Ok(Err("the connection was removed".to_owned())) };
+        match grant.approve {
+            ApprovalMode::Never => {}
+            ApprovalMode::Once | ApprovalMode::Always => {
+                return Ok(Err(format!("the grant of `{tool}` wants a person's leave for each call")));
+            }
+        }
+        let silent = grant.effect.or(connection.settings.effect).is_none();
+        let says_read_only = if silent && connection.settings.trust_annotations {
+            match looker.says_read_only(id, tool).await {
+                Ok(says) => says,
+                Err(why) => return Ok(Err(why)),
+            }
+        } else {
+            false
+        };
+        match class_of(grant, connection, says_read_only) {
+            EffectClass::Read => {}
+            class @ (EffectClass::Idempotent | EffectClass::Effect) => {
+                return Ok(Err(format!(
+                    "`{tool}` is of the class `{class}`, and a look may only read: grant it with --effect read"
+                )));
+            }
+        }
+        Ok(Ok((Leave { grant: grant.id, version }, grant.max_calls.is_some())))
+    }
+}

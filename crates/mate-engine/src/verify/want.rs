@@ -1,0 +1,63 @@
+//! Which of a task's operations are to be looked for.
+
+use super::plan::recipe_for;
+use crate::{Engine, EngineError};
+use mate_model::{
+    ConnectionId, OperationId, SessionId,
+    operation::OperationStateWord,
+    records::{Connection, Operation, Task},
+    session::SessionState,
+};
+use mate_store::{JournalReader, Verification};
+use std::collections::BTreeMap;
+
+const PAGE: u32 = 500;
+
+impl Engine {
+    /// Wants a look for each unknown operation of a task that a recipe looks for. Done again, it changes nothing.
+    ///
+    /// # Errors
+    /// The stores'.
+    pub(crate) async fn want_looks(&self, reader: &JournalReader, task: &Task) -> Result<(), EngineError> {
+        let mut connections: BTreeMap<ConnectionId, Option<Connection>> = BTreeMap::new();
+        let mut after = 0;
+        loop {
+            let state = Some(OperationStateWord::Unknown);
+            let page = reader.operations(Some(task.id), state, after, PAGE).await?;
+            let mut wanted: Vec<OperationId> = Vec::new();
+            for Operation { id, connection, tool, .. } in &page.items {
+                let Some(connection) = connection else { continue };
+                if !connections.contains_key(connection) {
+                    connections.insert(*connection, self.ledger.connection(*connection).await?);
+                }
+                let known = connections.get(connection).and_then(Option::as_ref);
+                if known.is_some_and(|known| recipe_for(known, tool).is_some()) {
+                    wanted.push(*id);
+                }
+            }
+            self.ledger.open_verifications(task, &wanted, self.clock.now()).await?;
+            match page.next {
+                Some(next) => after = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// The looks of a session that are due, the longest due first.
+    ///
+    /// # Errors
+    /// The ledger's.
+    pub async fn looks_due(&self, session: SessionId, most: u32) -> Result<Vec<Verification>, EngineError> {
+        Ok(self.ledger.verifications_due(session, self.clock.now(), most).await?)
+    }
+
+    /// Whether a worker has to take a look in the session.
+    pub(crate) async fn has_looks(&self, session: SessionId, state: &SessionState) -> Result<bool, EngineError> {
+        match state {
+            SessionState::Closed { .. } => Ok(false),
+            SessionState::Idle { .. } | SessionState::Hosted { .. } => {
+                Ok(!self.looks_due(session, 1).await?.is_empty())
+            }
+        }
+    }
+}
