@@ -30,7 +30,7 @@ pub(crate) fn list() -> Value {
         tool("confirm", "Ask whether to go on, and go on if so.", &json!({ "text": text }), &["text"], &effect),
         tool("fail", "Fail, with an error result.", &json!({ "text": text }), &[], &effect),
         tool("echo", "Give the text back.", &json!({ "text": text }), &["text"], &read),
-        tool("was_done", "Say whether a call with this key has begun, and whether it was done.", &json!({ "key": key }), &["key"], &read),
+        tool("was_done", "Say whether a call with this key has begun, and whether it was done; after some seconds, if wanted.", &json!({ "key": key, "seconds": seconds }), &["key"], &read),
         tool("big", "Give so many bytes of text.", &json!({ "bytes": bytes }), &["bytes"], &read),
     ] })
 }
@@ -76,7 +76,11 @@ pub(crate) async fn call(
             text(&format!("the answer was: {action}"), action != "accept")
         }
         "fail" => text(&format!("failed: {}", arguments["text"].as_str().unwrap_or("")), true),
-        "was_done" => was_done(server, arguments["key"].as_str().unwrap_or("")),
+        "was_done" => {
+            let seconds = arguments["seconds"].as_f64().unwrap_or(0.0).clamp(0.0, LONGEST);
+            tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
+            was_done(server, arguments["key"].as_str().unwrap_or(""))
+        }
         "big" => {
             let bytes = arguments["bytes"].as_u64().unwrap_or(0).min(BIGGEST);
             text(&"x".repeat(usize::try_from(bytes).unwrap_or(0)), false)

@@ -183,7 +183,9 @@ impl Worker {
                     }
                     idle += LOOK;
                     self.apply_resolutions().await;
-                    if self.take_looks(&mut live, &mut pump, LOOKS_IDLE).await && self.connections_changed().await? {
+                    if self.take_looks(&mut live, &mut pump, LOOKS_IDLE).await
+                        && self.connections_changed().await?
+                    {
                         break Ok(());
                     }
                 }

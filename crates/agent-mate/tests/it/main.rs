@@ -49,3 +49,5 @@ mod secrets;
 mod stopping;
 #[cfg(test)]
 mod survival;
+#[cfg(test)]
+mod verifying;

@@ -276,7 +276,9 @@ impl Admission {
     ) -> Result<Admitted, EngineError> {
         let now = self.now();
         let imprint = self.imprint(request, allowed.map(|allowed| allowed.connection));
-        let class = allowed.map_or(EffectClass::Effect, |allowed| class_of(allowed.grant, allowed.connection, request.says_read_only));
+        let class = allowed.map_or(EffectClass::Effect, |allowed| {
+            class_of(allowed.grant, allowed.connection, request.says_read_only)
+        });
         let operation = self.operation(request, turn, requested_at, allowed, class, imprint, String::new());
         let command = OperationCommand::Deny { reason, detail: why.to_owned() };
         let transition = OperationState::Requested.decide(class, command, now).map_err(EngineError::from)?;
@@ -397,13 +399,11 @@ fn leave(allowed: &Allowed<'_>) -> Result<(), (DenyReason, String)> {
 /// The grant's word, else the connection's, else the upstream's annotation if it is trusted, else an effect.
 pub(crate) fn class_of(grant: &Grant, connection: &Connection, says_read_only: bool) -> EffectClass {
     let settings = &connection.settings;
-    grant.effect.or(settings.effect).unwrap_or(
-        if settings.trust_annotations && says_read_only {
-            EffectClass::Read
-        } else {
-            EffectClass::Effect
-        },
-    )
+    grant.effect.or(settings.effect).unwrap_or(if settings.trust_annotations && says_read_only {
+        EffectClass::Read
+    } else {
+        EffectClass::Effect
+    })
 }
 
 const fn next_step(reason: DenyReason) -> &'static str {

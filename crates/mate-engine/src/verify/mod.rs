@@ -154,6 +154,7 @@ fn look_draft(kind: EventType, look: &Verification, plan: &Plan, leave: &Leave, 
 }
 
 fn verified(look: &Verification, said: &Said, number: i64, at: Micros) -> Draft {
-    let data = json!({ "operation": look.operation, "try": number, "verdict": said.look, "detail": said.why });
+    let data =
+        json!({ "operation": look.operation, "try": number, "verdict": said.look, "detail": said.why });
     Draft { kind: EventType::OperationVerified, task: Some(look.task), turn: None, at, data }
 }

@@ -83,7 +83,8 @@ impl Engine {
                 return Ok(Planned::Impossible(said));
             }
         };
-        let given_up = [row.recorded_at, row.admitted_at].into_iter().flatten().fold(row.requested_at, Micros::max);
+        let given_up =
+            [row.recorded_at, row.admitted_at].into_iter().flatten().fold(row.requested_at, Micros::max);
         Ok(Planned::Ask(Box::new(Plan { connection, recipe, given_up })))
     }
 }

@@ -52,7 +52,11 @@ impl Engine {
     }
 
     /// Whether a worker has to take a look in the session.
-    pub(crate) async fn has_looks(&self, session: SessionId, state: &SessionState) -> Result<bool, EngineError> {
+    pub(crate) async fn has_looks(
+        &self,
+        session: SessionId,
+        state: &SessionState,
+    ) -> Result<bool, EngineError> {
         match state {
             SessionState::Closed { .. } => Ok(false),
             SessionState::Idle { .. } | SessionState::Hosted { .. } => {

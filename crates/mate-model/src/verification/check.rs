@@ -71,19 +71,18 @@ impl Recipe {
 
 impl Condition {
     fn check(&self, path: &str, may_use: &dyn Fn(&str) -> bool) -> Result<(), BadRecipe> {
-        let given = [
-            self.equals.is_some(),
-            self.contains.is_some(),
-            self.exists.is_some(),
-            self.count.is_some(),
-        ];
+        let given =
+            [self.equals.is_some(), self.contains.is_some(), self.exists.is_some(), self.count.is_some()];
         if given.iter().filter(|given| **given).count() != 1 {
             return bad(path, "needs exactly one of `equals`, `contains`, `exists` and `count`");
         }
         match &self.at {
             Some(at) => pointer_is_good(at, path)?,
             None if self.exists.is_some() || self.count.is_some() => {
-                return bad(format!("{path}.at"), "`exists` and `count` need a JSON pointer such as `/items`");
+                return bad(
+                    format!("{path}.at"),
+                    "`exists` and `count` need a JSON pointer such as `/items`",
+                );
             }
             None => {}
         }
@@ -100,9 +99,7 @@ impl Condition {
             Some(count) if count.at_least.is_none() && count.at_most.is_none() => {
                 bad(format!("{path}.count"), "needs `at_least`, `at_most`, or both")
             }
-            Some(count)
-                if count.at_least.zip(count.at_most).is_some_and(|(least, most)| least > most) =>
-            {
+            Some(count) if count.at_least.zip(count.at_most).is_some_and(|(least, most)| least > most) => {
                 bad(format!("{path}.count"), "`at_least` is more than `at_most`")
             }
             Some(_) | None => Ok(()),

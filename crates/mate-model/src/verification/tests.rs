@@ -61,7 +61,9 @@ fn placeholders_are_filled_with_what_was_recorded_whole() {
         {"name": "hidden", "type": "string", "size": 3},
         {"name": "deep", "type": "object", "fields": [{"name": "x", "type": "boolean", "value": true}]}]});
     let fill = |text: &str| {
-        recipe(json!({"arguments": {"q": [text]}})).fill(&known(&shape)).map(|it| it.arguments["q"][0].clone())
+        recipe(json!({"arguments": {"q": [text]}}))
+            .fill(&known(&shape))
+            .map(|it| it.arguments["q"][0].clone())
     };
     assert_eq!(fill("{operation}/{trace}/{requested_at}"), Ok(json!("op1/t1/2026-01-01T00:00:00Z")));
     assert_eq!(fill("{field.n}"), Ok(json!(7)));
@@ -92,7 +94,10 @@ fn a_recipe_that_cannot_be_used_is_refused_where_it_is_wrong() {
         (json!({"happened": [{"exists": true}]}), "happened[0].at"),
         (json!({"happened": [{"contains": ""}]}), "happened[0].contains"),
         (json!({"did_not_happen": [{"at": "/x", "count": {}}]}), "did_not_happen[0].count"),
-        (json!({"did_not_happen": [{"at": "/x", "count": {"at_least": 2, "at_most": 1}}]}), "did_not_happen[0].count"),
+        (
+            json!({"did_not_happen": [{"at": "/x", "count": {"at_least": 2, "at_most": 1}}]}),
+            "did_not_happen[0].count",
+        ),
         (json!({"arguments": {"q": "x".repeat(1025)}}), "arguments.q"),
         (json!({"arguments": {"q": vec!["y".repeat(900); 20]}}), "recipe"),
     ] {

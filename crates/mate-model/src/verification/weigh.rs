@@ -104,7 +104,8 @@ impl Condition {
         }
         let (Some(count), Value::Array(items)) = (self.count, found) else { return Err(Unreadable) };
         let items = u64::try_from(items.len()).unwrap_or(u64::MAX);
-        Ok(count.at_least.is_none_or(|least| items >= least) && count.at_most.is_none_or(|most| items <= most))
+        Ok(count.at_least.is_none_or(|least| items >= least)
+            && count.at_most.is_none_or(|most| items <= most))
     }
 
     fn words(&self) -> String {
