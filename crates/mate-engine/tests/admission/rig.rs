@@ -127,6 +127,7 @@ impl House {
             bare: false,
             trust_annotations: false,
             effect: None,
+            verify: Vec::new(),
         };
         engine.add_connection(&who, uuid(), connection).await.unwrap();
         let grant = NewGrant {
