@@ -69,8 +69,15 @@ fn g05_a_resumed_task_has_its_conversation_and_the_facts_of_the_record(store: St
 }
 
 fn f155_a_task_does_not_go_on_without_the_conversation_that_it_continues(store: Store) {
-    let ways: [&[&str]; 5] =
-        [&["--no-load"], &["--load=error"], &["--load=other"], &["--load=empty"], &["--load=quit"]];
+    let ways: [&[&str]; 7] = [
+        &["--no-load"],
+        &["--load=error"],
+        &["--load=other"],
+        &["--load=empty"],
+        &["--load=quit"],
+        &["--resume", "--load=error"],
+        &["--resume", "--load=other"],
+    ];
     for way in ways {
         let world = World::empty(store);
         world.scripted("scripted", way);
