@@ -44,7 +44,14 @@ fn main() -> ExitCode {
 }
 
 async fn dispatch(cli: Cli) -> ExitCode {
+    // A home of the environment is there for the next command as well.
+    let named = cli
+        .globals
+        .home
+        .clone()
+        .filter(|home| std::env::var_os("AGENT_MATE_HOME").as_deref() != Some(home.as_os_str()));
     let screen = Screen::new(cli.globals.json, cli.globals.no_color, Arc::new(SystemClock::default()));
+    let screen = screen.naming(named);
     let home = match here::home(cli.globals.home) {
         Ok(home) => home,
         Err(why) => return fail(&screen, &Failure::usage(why)),

@@ -39,8 +39,8 @@ pub(crate) async fn follow(
     let mut following = Following { id, cursor: after, client, watcher, away: Duration::ZERO };
     let Some(limit) = context.timeout else { return following.run(AWAY).await };
     tokio::time::timeout(limit, following.run(Duration::MAX)).await.unwrap_or_else(|_| {
-        let detail =
-            format!("the task goes on after {} s of waiting: agent-mate task watch {id}", limit.as_secs());
+        let next = context.screen.step(&format!("agent-mate task watch {id}"));
+        let detail = format!("the task goes on after {} s of waiting: {next}", limit.as_secs());
         Err(Failure::new(Exit::TimedOut, "timeout", detail))
     })
 }

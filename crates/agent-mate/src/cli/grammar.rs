@@ -117,6 +117,25 @@ pub(crate) enum ClientCommand {
     Token(TokenVerb),
 }
 
+/// What is shown of the program: all but what it calls itself for.
+#[derive(Debug, Parser)]
+#[command(name = "agent-mate", version, about)]
+pub(crate) struct Shown {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: ShownCommand,
+}
+
+/// The commands that people type.
+#[derive(Debug, Subcommand)]
+enum ShownCommand {
+    #[command(flatten)]
+    Here(HereCommand),
+    #[command(flatten)]
+    Client(Box<ClientCommand>),
+}
+
 /// What this binary calls itself for.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HiddenCommand {
@@ -220,6 +239,13 @@ mod tests {
         let help = Cli::command().render_long_help().to_string();
         for hidden in ["session-worker", "keeper", "scripted-runtime", "effect-server", "bench-"] {
             assert!(!help.contains(hidden), "{hidden}");
+            for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh, clap_complete::Shell::Fish] {
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut Shown::command(), "agent-mate", &mut script);
+                let script = String::from_utf8_lossy(&script);
+                assert!(script.contains("approve"), "{shell}");
+                assert!(!script.contains(hidden), "{hidden} in {shell}");
+            }
         }
     }
 }

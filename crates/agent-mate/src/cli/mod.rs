@@ -27,6 +27,7 @@ mod token;
 
 pub(crate) use doctor::{Check, doctor};
 pub(crate) use exit::{Exit, Failure};
+use grammar::Shown;
 pub(crate) use grammar::{Cli, ClientCommand, Command, DemoArgs, HereCommand, HiddenCommand, ServeArgs};
 pub(crate) use show::{Screen, show_failure};
 
@@ -80,7 +81,7 @@ pub(crate) async fn run(command: ClientCommand, context: &Context) -> Result<Exi
 /// When standard output does not take it.
 pub(crate) fn completions(shell: clap_complete::Shell, screen: &Screen) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "agent-mate", &mut script);
+    clap_complete::generate(shell, &mut Shown::command(), "agent-mate", &mut script);
     screen.raw(&script)?;
     Ok(Exit::Done)
 }

@@ -34,7 +34,7 @@ pub(crate) async fn run(verb: SessionVerb, context: &Context) -> Result<Exit, Fa
             let columns = [
                 column("ID", "id"),
                 column("STATE", "state"),
-                column("RUNTIME", "runtime"),
+                column("RUNTIME", "runtime_name"),
                 column("WORKSPACE", "workspace"),
                 column("MADE", "created_at"),
             ];
@@ -47,7 +47,7 @@ pub(crate) async fn run(verb: SessionVerb, context: &Context) -> Result<Exit, Fa
                 column("id", "id"),
                 column("state", "state"),
                 column("project", "project"),
-                column("runtime", "runtime"),
+                column("runtime", "runtime_name"),
                 column("own tools", "own_tools"),
                 column("workspace", "workspace"),
                 column("epoch", "epoch"),

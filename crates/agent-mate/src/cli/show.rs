@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::{
     fmt,
     io::{ErrorKind, IsTerminal, Write},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -30,6 +31,8 @@ pub(crate) struct Screen {
     pub(crate) clock: Arc<dyn Clock>,
     /// Where answers go.
     pub(crate) out: Output,
+    /// The home that was named with `--home`, and so has to be named again.
+    pub(crate) home: Option<PathBuf>,
 }
 
 /// Standard output, or what stands in for it.
@@ -60,6 +63,22 @@ impl Screen {
             terminal,
             clock,
             out: Output::to(std::io::stdout()),
+            home: None,
+        }
+    }
+
+    /// The same screen, for a home that was named with `--home`.
+    pub(crate) fn naming(self, home: Option<PathBuf>) -> Self {
+        Self { home, ..self }
+    }
+
+    /// A command to go on with, as it has to be typed here.
+    pub(crate) fn step(&self, step: &str) -> String {
+        match (step.strip_prefix("agent-mate "), &self.home) {
+            (Some(rest), Some(home)) => {
+                format!("agent-mate --home {} {rest}", quoted(&home.to_string_lossy()))
+            }
+            (_, _) => step.to_owned(),
         }
     }
 
@@ -148,7 +167,7 @@ impl Screen {
         }
         self.line(&text::line(what, 500))?;
         for step in next {
-            self.line(&format!("  next: {}", text::line(step, 500)))?;
+            self.line(&format!("  next: {}", text::line(&self.step(step), 500)))?;
         }
         Ok(())
     }
@@ -163,6 +182,15 @@ impl Screen {
             None => plain(value),
         }
     }
+}
+
+/// As a shell reads it as one word.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// A column of a table, or a field of an object.

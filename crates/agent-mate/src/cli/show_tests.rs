@@ -14,7 +14,8 @@ impl Clock for Noon {
 }
 
 fn screen() -> Screen {
-    Screen { json: false, colour: false, terminal: false, clock: Arc::new(Noon), out: Output::to(Vec::new()) }
+    let out = Output::to(Vec::new());
+    Screen { json: false, colour: false, terminal: false, clock: Arc::new(Noon), out, home: None }
 }
 
 #[test]
@@ -50,4 +51,13 @@ fn times_in_words() {
     assert_eq!(span(3_599_000_000), "59 min");
     assert_eq!(ago(-7_200_000_000), "in 2 h");
     assert_eq!(moment_of(&json!("no time")), None);
+}
+
+#[test]
+fn a_command_to_go_on_with_names_the_home_that_was_named() {
+    assert_eq!(screen().step("agent-mate task watch t"), "agent-mate task watch t");
+    let named = |home: &str| screen().naming(Some(home.into()));
+    assert_eq!(named("/srv/h").step("agent-mate task watch t"), "agent-mate --home /srv/h task watch t");
+    assert_eq!(named("/a b's").step("agent-mate serve"), r"agent-mate --home '/a b'\''s' serve");
+    assert_eq!(named("/srv/h").step("keep it now"), "keep it now");
 }

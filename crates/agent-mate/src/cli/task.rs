@@ -182,7 +182,7 @@ async fn list(
         Some(project) => client.get(&["projects", project, "tasks"], &query).await?,
         None => of_all_projects(&query, client).await?,
     };
-    let columns = [
+    let mut columns = vec![
         column("ID", "id"),
         column("STATE", "state"),
         column("ACTIVITY", "activity"),
@@ -191,6 +191,9 @@ async fn list(
         column("ENDED", "ended_at"),
         column("INSTRUCTIONS", "instructions"),
     ];
+    if project.is_none() {
+        columns.insert(3, column("PROJECT", "project_name"));
+    }
     let empty = "No tasks yet. Submit one: agent-mate task add --project P --approve \"...\"";
     context.screen.list(&found, &columns, if state.is_some() { "No tasks in this state." } else { empty })?;
     Ok(Exit::Done)
@@ -205,7 +208,10 @@ async fn of_all_projects(query: &[(&str, String)], client: &Client) -> Result<Va
     let items = |page: &Value| page.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
     let mut tasks = Vec::new();
     for project in items(&projects) {
-        tasks.extend(items(&client.get(&["projects", text_at(&project, "id"), "tasks"], query).await?));
+        for mut task in items(&client.get(&["projects", text_at(&project, "id"), "tasks"], query).await?) {
+            task["project_name"] = text_at(&project, "name").into();
+            tasks.push(task);
+        }
     }
     // Ids of tasks sort by the time of their making.
     tasks.sort_by(|left, right| text_at(right, "id").cmp(text_at(left, "id")));

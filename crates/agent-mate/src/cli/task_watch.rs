@@ -24,7 +24,8 @@ pub(crate) async fn watch(id: &str, client: &Client, context: &Context) -> Resul
         context.screen.document(&json!({ "task": task }))?;
     } else {
         context.screen.line(&ended(&task, &context.screen))?;
-        context.screen.line(&format!("  next: agent-mate task report {}", text::line(id, 100)))?;
+        let next = context.screen.step(&format!("agent-mate task report {}", text::line(id, 100)));
+        context.screen.line(&format!("  next: {next}"))?;
     }
     Ok(exit)
 }
