@@ -8,6 +8,7 @@ on_both_stores!(
     g05_an_interrupted_task_goes_on_by_itself_as_often_as_its_policy_allows,
     g12_a_coordinator_killed_around_the_automatic_resume_makes_one_continuation,
     g04_an_interrupted_task_with_an_unknown_effect_does_not_go_on_by_itself,
+    g05_an_interrupted_task_goes_on_when_its_last_uncertainty_is_settled_and_known,
 );
 
 /// Submits a task that goes on by itself.
@@ -175,4 +176,41 @@ fn g07_a_task_whose_token_was_revoked_does_not_go_on_by_itself() {
     assert_eq!(world.wait(&task).1, 5);
     assert!(held(&world, &task).contains("revoked"));
     while_true("it holds", Duration::from_secs(1), || tasks(&world) == 1);
+}
+
+fn g05_an_interrupted_task_goes_on_when_its_last_uncertainty_is_settled_and_known(store: Store) {
+    let world = World::new(store);
+    for (verdict, goes_on) in [("succeeded", true), ("abandoned", false)] {
+        let steps = json!([
+            {"once": world.path(verdict), "tool": "demo__slow", "args": {"seconds": 30, "key": verdict}},
+            {"text": "done"},
+        ]);
+        let begun = world.count("begin", "slow");
+        let task = submit(&world, "3", &steps);
+        world.until_begun("slow", begun + 1);
+        let worker = world.worker(world.task(&task)["session"].as_str().expect("a session"));
+        worker.kill();
+        assert_eq!(world.wait(&task).1, 6);
+        let call = id(&world.operations(&task)[0]);
+        world.ok(&[
+            "operation",
+            "resolve",
+            &call,
+            "--as",
+            verdict,
+            "--reason",
+            "the tool server's log says so",
+        ]);
+        if goes_on {
+            let next = continuation(&world, &task);
+            assert_eq!((&next["state"], &next["resumes"]), (&json!("completed"), &json!(1)), "{next}");
+            let note = next["note"].as_str().expect("the note");
+            let told = note.split("These calls succeeded").nth(1).expect("what succeeded");
+            assert!(told.contains(&call) && !note.contains("MAY HAVE HAPPENED"), "{note}");
+        } else {
+            assert!(held(&world, &task).contains(&call));
+            assert!(world.task(&task)["continued_by"].is_null());
+        }
+        assert_eq!(world.count("begin", "slow"), begun + 1, "{verdict}: it is never called again");
+    }
 }
