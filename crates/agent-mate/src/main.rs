@@ -49,7 +49,7 @@ async fn dispatch(cli: Cli) -> ExitCode {
         .globals
         .home
         .clone()
-        .filter(|home| std::env::var_os("AGENT_MATE_HOME").as_deref() != Some(home.as_os_str()));
+        .filter(|home| env::var_os("AGENT_MATE_HOME").as_deref() != Some(home.as_os_str()));
     let screen = Screen::new(cli.globals.json, cli.globals.no_color, Arc::new(SystemClock::default()));
     let screen = screen.naming(named);
     let home = match here::home(cli.globals.home) {
