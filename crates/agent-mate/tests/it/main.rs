@@ -9,7 +9,8 @@ mod authority;
 #[cfg(test)]
 mod bad_input;
 // Built with fault points by `./test`; a repository check sees to that.
-#[cfg(all(test, feature = "faults"))]
+#[cfg(test)]
+#[cfg(feature = "faults")]
 mod crash;
 #[cfg(test)]
 mod death;

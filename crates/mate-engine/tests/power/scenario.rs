@@ -70,6 +70,7 @@ pub(crate) async fn prepare(root: &Path) {
         bare: false,
         trust_annotations: false,
         effect: None,
+        verify: Vec::new(),
     };
     engine.add_connection(&who, id(), connection).await.expect("added");
     let grant = NewGrant {
