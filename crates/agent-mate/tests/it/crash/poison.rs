@@ -11,6 +11,7 @@ on_both_stores!(
     g11_a_poisoned_turn_blocks_no_other,
     g11_a_poisoned_operation_blocks_no_other,
     g11_a_poisoned_head_of_a_journal_blocks_no_other,
+    g05_a_journal_behind_its_epoch_is_lost_and_blocks_no_other,
 );
 
 fn g11_a_poisoned_session_blocks_no_other(store: Store) {
@@ -30,6 +31,10 @@ fn g11_a_poisoned_operation_blocks_no_other(store: Store) {
 }
 
 fn g11_a_poisoned_head_of_a_journal_blocks_no_other(store: Store) {
+    blocks_no_other(store, "journal_heads", "head = substr(head, 1, 5)", "session");
+}
+
+fn g05_a_journal_behind_its_epoch_is_lost_and_blocks_no_other(store: Store) {
     blocks_no_other(store, "journal_heads", "epoch = -3", "session");
 }
 
@@ -56,6 +61,15 @@ fn blocks_no_other(store: Store, table: &str, set: &str, column: &str) {
     let fresh = world.submit(&json!([{"tool": "demo__note", "args": {"text": "fresh"}}]));
     assert_eq!(records.until_classified(&id(&fresh)), TaskStateWord::Completed, "new work is done");
 
+    if set.starts_with("epoch") {
+        // What says how far the journal was is gone: no more can be proved of its task.
+        let state = records.until_classified(&id(&poisoned));
+        assert_eq!(
+            (state, &world.task(&id(&poisoned))["uncertain"]),
+            (TaskStateWord::Unknown, &json!("journal_lost"))
+        );
+        return;
+    }
     let told = until("doctor's word on it", || told_of(&world));
     assert!(told.contains(&session) || told.contains(table), "{told}");
     let shown = world.cli(&["task", "show", &id(&poisoned)]);

@@ -53,7 +53,7 @@ struct Stage {
     grant: Option<String>,
     revoked_since: Option<i64>,
     revocations: Vec<Revocation>,
-    full_since: Option<i64>,
+    full: bool,
     calls: u64,
     // Last, so that what lives on the disk is gone before.
     disk: Option<Disk>,
@@ -80,7 +80,7 @@ impl Stage {
             grant: None,
             revoked_since: None,
             revocations: Vec::new(),
-            full_since: None,
+            full: false,
             calls: 0,
             disk,
         };
@@ -123,7 +123,7 @@ impl Stage {
                     serve.ended();
                 }
             }
-            Action::StartServe if self.world.serve.is_none() && self.full_since.is_none() => {
+            Action::StartServe if self.world.serve.is_none() && !self.full => {
                 self.world.start_serve();
             }
             Action::PauseServe { ms } => {
@@ -244,9 +244,9 @@ impl Stage {
         // The wish may have been written also when nobody could say so.
         let words = ["task", verb, &task, "--no-wait", "--timeout", "20s"];
         if self.world.serve.is_some() {
-            let output = self.world.cli(&words);
-            self.disturb(verb, true, STOPPING, |_| {});
-            asked = (output.code == 0).then_some(task);
+            self.disturb(verb, true, STOPPING, |world| {
+                asked = (world.cli(&words).code == 0).then(|| task.clone());
+            });
         }
         self.records.promises.extend(asked.map(Promise::StopAsked));
     }
@@ -285,14 +285,12 @@ impl Stage {
     }
 
     fn room(&mut self, free: bool) {
-        let Some(disk) = &self.disk else { return };
-        if !free && self.full_since.is_none() {
-            self.full_since = Some(now());
-            disk.fill();
-        } else if free && self.full_since.take().is_some() {
-            disk.free();
+        let Some(disk) = self.disk.take() else { return };
+        if free == self.full {
+            self.full = !free;
+            self.disturb("the disk", true, STOPPING, |_| if free { disk.free() } else { disk.fill() });
         }
-        self.disturb("the disk", true, STOPPING, |_| {});
+        self.disk = Some(disk);
     }
 
     /// Files that slow commits down while they are there.

@@ -3,7 +3,7 @@
 use super::{
     faults::Faults,
     kill::{Cast, Kill, lives, until_gone},
-    scene::{Plan, Scene, encore},
+    scene::{Plan, Scene, cut_short, encore},
 };
 use crate::{
     crash::{
@@ -152,6 +152,19 @@ impl Stage {
                 let asking = Some(self.ask(&["task", "approve", &id(&task)]));
                 Begun { task: Some(id(&task)), session: task["session"].as_str().map(str::to_owned), asking }
             }
+            Scene::Resume => {
+                let first = cut_short(name);
+                let words =
+                    ["task", "add", "--project", "default", "--key", name, "--approve", first.as_str()];
+                let old = self.world.ok(&words);
+                self.records.promises.push(Promise::Approved(id(&old)));
+                self.records.until_classified(&id(&old));
+                arm(self);
+                let key = format!("{name}-again");
+                let words = ["task", "resume", &id(&old), "--key", &key, instructions.as_str()];
+                let asking = Some(self.ask(&words));
+                Begun { task: None, session: old["session"].as_str().map(str::to_owned), asking }
+            }
             Scene::Work
             | Scene::RecoverProof
             | Scene::Lost
@@ -188,7 +201,7 @@ impl Stage {
             });
         };
         match scene {
-            Scene::Init | Scene::Submit | Scene::Approve | Scene::Work | Scene::GiveUp => {}
+            Scene::Init | Scene::Submit | Scene::Approve | Scene::Resume | Scene::Work | Scene::GiveUp => {}
             Scene::Stop => {
                 let text = format!("first {name}");
                 until("the note", || {

@@ -18,6 +18,7 @@ fn every_kill(name: &str, store: Store) {
         Scene::Init => setting_up(store, plan),
         Scene::Submit
         | Scene::Approve
+        | Scene::Resume
         | Scene::Work
         | Scene::Stop
         | Scene::Lost
@@ -59,6 +60,7 @@ matrix! {
     migrate_committed = "migrate.committed",
     submit_folder_made = "submit.folder_made",
     submit_journal_made = "submit.journal_made",
+    resume_committed = "resume.committed",
     submit_committed = "submit.committed",
     request_observed = "request.observed",
     request_committed = "request.committed",

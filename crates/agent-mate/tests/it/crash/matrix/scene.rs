@@ -13,6 +13,8 @@ pub(super) enum Scene {
     Submit,
     /// A proposed task is approved.
     Approve,
+    /// A task that lost its runtime is resumed.
+    Resume,
     /// A task does some of everything, to its end.
     Work,
     /// A task that would never end is asked to stop.
@@ -49,6 +51,7 @@ impl Plan {
             ("init" | "migrate", _) => Scene::Init,
             ("submit", _) => Scene::Submit,
             ("request", _) => Scene::Approve,
+            ("resume", _) => Scene::Resume,
             ("stop", _) => Scene::Stop,
             (_, "recover.proved") => Scene::RecoverProof,
             ("recover", _) => Scene::Recover,
@@ -79,7 +82,7 @@ impl Scene {
     pub(super) fn instructions(self, name: &str) -> String {
         let named = |what: &str| format!("{what} {name}");
         let steps = match self {
-            Self::Init | Self::Submit | Self::Approve | Self::Work | Self::GiveUp => json!([
+            Self::Init | Self::Submit | Self::Approve | Self::Resume | Self::Work | Self::GiveUp => json!([
                 {"tool": "demo__nothing", "args": {}, "unlisted": true},
                 note(&named("first")),
                 {"tool": "demo__echo", "args": {"text": named("echo")}},
@@ -104,6 +107,11 @@ impl Scene {
         };
         stub(&steps)
     }
+}
+
+/// A task that loses its runtime.
+pub(super) fn cut_short(name: &str) -> String {
+    stub(&json!([note(&format!("before {name}")), {"text": "gone", "exit": 3}]))
 }
 
 /// What shows that a session can be used again.
