@@ -135,7 +135,12 @@ async fn g04_an_equal_call_waits_until_the_first_ones_answer_arrived_or_cannot()
                 assert_eq!(operation, id);
                 receipt.handed_over();
             }
-            other => panic!("heard: {heard}, and yet {other:?}"),
+            other @ (Admitted::Go(_)
+            | Admitted::Refused(_)
+            | Admitted::Told { .. }
+            | Admitted::Stored { .. }) => {
+                panic!("heard: {heard}, and yet {other:?}")
+            }
         }
     }
 }

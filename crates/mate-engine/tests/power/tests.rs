@@ -93,7 +93,7 @@ async fn g12_what_was_said_holds_after_any_loss_of_power() {
             | Event::Linked(..)
             | Event::Removed(_) => {}
         }
-        if number % 8 == 0 {
+        if number.is_multiple_of(8) {
             fates.push(Fate::Kept);
         }
         fates
@@ -103,11 +103,14 @@ async fn g12_what_was_said_holds_after_any_loss_of_power() {
     assert!(disks > 300, "only {disks} disks were judged");
 }
 
+/// Whether a store that is weaker than ours would have left an event out.
+type Forgets<'a> = &'a dyn Fn(&Event) -> bool;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn g12_each_sync_that_is_left_out_is_missed() {
     let record = recorded().await;
     let held = |path: &Path| path.ends_with("held");
-    let weaker: [(&str, &dyn Fn(&Event) -> bool); 4] = [
+    let weaker: [(&str, Forgets<'_>); 4] = [
         ("no file of SQLite's", &|event| matches!(event, Event::Synced(path) if !held(path))),
         ("no log of SQLite's", &|event| matches!(event, Event::Synced(path) if is_log(path))),
         ("no folder", &|event| matches!(event, Event::SyncedFolder(_))),
