@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod closing;
 #[cfg(test)]
+mod looks;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod rig;

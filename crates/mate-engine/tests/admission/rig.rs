@@ -14,6 +14,7 @@ use mate_model::{
     records::{Reach, Task, Turn},
     task::TaskCommand,
     turn::{TurnCommand, TurnState},
+    verification::Recipe,
     words::{ApprovalMode, EffectClass},
 };
 use mate_store::{
@@ -99,6 +100,12 @@ async fn open(home: &Path) -> (Arc<Engine>, Arc<Movable>) {
     (Arc::new(engine), clock)
 }
 
+/// Calls of `note` are looked for.
+fn recipe() -> Recipe {
+    let text = r#"{"tools": ["note"], "ask": "find", "happened": [{"at": "/found", "equals": true}]}"#;
+    serde_json::from_str(text).unwrap()
+}
+
 async fn submit(engine: &Engine, who: &Principal) -> Task {
     let wish = Submit {
         project: "default".to_owned(),
@@ -125,9 +132,9 @@ impl House {
             headers: BTreeMap::new(),
             allow_fields: Vec::new(),
             bare: false,
-            trust_annotations: false,
+            trust_annotations: true,
             effect: None,
-            verify: Vec::new(),
+            verify: vec![recipe()],
         };
         engine.add_connection(&who, uuid(), connection).await.unwrap();
         let grant = NewGrant {
@@ -155,6 +162,25 @@ impl House {
     pub(crate) async fn revoke(&self, engine: &Engine) {
         let grants = engine.ledger.live_grants(self.task.project, None, 9).await.unwrap().items;
         engine.revoke_grant(&self.who, &grants[0].id.to_string()).await.unwrap();
+    }
+
+    /// Grants a tool whose class is for its upstream to say; gives the grant's id.
+    pub(crate) async fn grant(&self, engine: &Engine, tool: &str) -> String {
+        let grant = NewGrant {
+            project: "default".to_owned(),
+            connection: "demo".to_owned(),
+            tools: vec![tool.to_owned()],
+            effect: None,
+            approve: ApprovalMode::Never,
+            expires: None,
+            max_calls: None,
+        };
+        engine.add_grant(&self.who, engine.entropy.uuid(), grant).await.unwrap().grant.id.to_string()
+    }
+
+    /// Takes one grant away, if it is there still.
+    pub(crate) async fn revoke_grant(&self, engine: &Engine, grant: &str) {
+        engine.revoke_grant(&self.who, grant).await.unwrap();
     }
 
     /// Hosts the session and opens the task's turn, as its worker does; anew each time.
