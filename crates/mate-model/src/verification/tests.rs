@@ -29,9 +29,10 @@ fn g05_only_an_answer_of_the_right_kind_says_something() {
     assert_eq!(Answer::read(&json!("no result")), None);
     let empty = Answer::read(&json!({"content": []})).expect("an answer");
     assert_eq!(asked.weigh(&empty, 99).look, Look::CannotTell, "nothing is no `no`");
-    let absent = recipe(json!({"did_not_happen": [{"at": "/issue", "exists": false}]}));
+    let absent = recipe(json!({"happened": [], "did_not_happen": [{"at": "/issue", "exists": false}]}));
     assert_eq!(absent.weigh(&empty, 99).look, Look::CannotTell, "nothing is no `no`");
-    assert_eq!(look(&absent, json!({"done": true, "issue": {}})), Look::Happened);
+    assert_eq!(look(&absent, json!({"issue": {}})), Look::CannotTell);
+    assert_eq!(look(&absent, json!({"issue": null})), Look::DidNotHappen);
 }
 
 #[test]
