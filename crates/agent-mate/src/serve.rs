@@ -19,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 
 /// The longest that anything waits when every doorbell is lost.
 const ROUND: Duration = Duration::from_millis(400);
+/// In which rounds tasks are looked for that somebody settled and died before ending them: the first, and some.
+const SETTLE_EVERY: u32 = 120;
 
 /// Runs until `shutdown`. Calls `ready` with the address once both listeners are open.
 ///
@@ -83,7 +85,14 @@ async fn schedule(engine: Arc<mate_engine::Engine>, shutdown: CancellationToken)
     let containers: Arc<dyn Undertaker> = Arc::new(Containers { clock: Arc::clone(&engine.clock) });
     let mut scheduler = Scheduler::default();
     let mut bell = engine.ledger.database().listen("ledger").await.ok();
+    let mut rounds = 0_u32;
     while !shutdown.is_cancelled() {
+        if rounds.is_multiple_of(SETTLE_EVERY)
+            && let Err(error) = engine.settle_left().await
+        {
+            tracing::warn!(%error, "the ledger cannot be asked for tasks that can be settled; trying again later");
+        }
+        rounds = rounds.wrapping_add(1);
         if let Err(error) = scheduler.round(&engine, &workers, &containers).await {
             tracing::error!(%error, "the ledger cannot be asked what is to do; trying again");
         }

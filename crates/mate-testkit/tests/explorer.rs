@@ -58,6 +58,8 @@ explored! {
     g03_g04_g05_g06_hold_embedded_with_a_frozen_worker: "embedded: two effects, a crash and a freeze",
     g03_g06_g07_hold_embedded_with_all_wishes: "embedded: two effects, all wishes and answers, a crash",
     g03_g05_g07_hold_embedded_with_leave: "embedded: a read and an effect with leave, all wishes and answers, a crash",
+    g05_g11_g12_hold_embedded_with_evidence: "embedded: two effects, evidence from people and late answers, a crash",
+    g05_g11_g12_hold_shared_with_evidence: "shared: an effect and a read, evidence from people and late answers, a freeze",
     g03_g04_g05_g06_hold_shared_with_a_stale_worker: "shared: two effects, a crash and a freeze",
     g03_g06_g07_hold_shared_with_all_wishes: "shared: two effects, all wishes and answers, a freeze",
     g03_g05_hold_shared_with_a_read_and_leave: "shared: a read and an effect with leave, a freeze",

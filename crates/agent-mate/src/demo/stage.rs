@@ -108,13 +108,19 @@ impl Stage {
         arguments: &[&str],
         code: i32,
     ) -> Result<Value, Failure> {
-        let shown: Vec<String> =
-            arguments
-                .iter()
-                .map(|word| {
-                    if word.starts_with("STUB") { "'(the script)'".to_owned() } else { text::line(word, 120) }
-                })
-                .collect();
+        let shown: Vec<String> = arguments
+            .iter()
+            .map(|word| {
+                let line = text::line(word, 120);
+                if word.starts_with("STUB") {
+                    "'(the script)'".to_owned()
+                } else if line.contains([' ', '\'']) {
+                    format!("\"{line}\"")
+                } else {
+                    line
+                }
+            })
+            .collect();
         context.screen.line(&format!("   $ agent-mate {}", shown.join(" ")))?;
         self.cli_ending(arguments, code).await
     }

@@ -51,11 +51,12 @@ impl Admission {
     /// cannot be written now, whoever looks after the session finds it in the journal.
     pub(super) async fn settles_too(&self, id: OperationId, settles: &[Operation]) {
         for operation in settles {
-            let taken = async {
-                let reader = self.engine.stores.journal_reader(operation.id.session).await?;
-                self.engine.take_evidence(&reader, operation.id, &repeat_succeeded(id)).await
+            let Some(reader) = self.journals().find(|journal| journal.session() == operation.id.session)
+            else {
+                continue;
             };
-            if let Err(error) = taken.await {
+            let finding = repeat_succeeded(id);
+            if let Err(error) = self.engine.take_evidence(reader, operation.id, &finding).await {
                 tracing::warn!(operation = %operation.id, %error, "the success of its repeat could not be written");
             }
         }

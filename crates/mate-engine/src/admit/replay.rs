@@ -142,7 +142,7 @@ impl Admission {
     }
 
     /// This session's journal, and those of the sessions that it goes on from.
-    fn journals(&self) -> impl Iterator<Item = &JournalReader> {
+    pub(super) fn journals(&self) -> impl Iterator<Item = &JournalReader> {
         std::iter::once(&self.reader).chain(&self.earlier)
     }
 

@@ -48,6 +48,27 @@ impl Engine {
         self.task_for(who, id, Role::Operator).await
     }
 
+    /// Settles tasks whose last uncertainty was settled by somebody who died before the task was looked at. For a
+    /// coordinator's start.
+    ///
+    /// # Errors
+    /// The ledger's.
+    pub async fn settle_left(&self) -> Result<u64, EngineError> {
+        let mut settled = 0;
+        let mut after = None;
+        loop {
+            let found = self.ledger.to_be_settled(after, PAGE).await?;
+            for task in &found {
+                self.settle(*task).await?;
+                settled += 1;
+            }
+            match found.last() {
+                Some(last) if found.len() == PAGE as usize => after = Some(*last),
+                Some(_) | None => return Ok(settled),
+            }
+        }
+    }
+
     /// The item of a task that is no operation's, while it is open.
     async fn own_subject(&self, task: &Task) -> Result<Option<String>, EngineError> {
         if !matches!(task.state, TaskState::Unknown { .. }) || !self.ledger.unsettled(task).await?.own {

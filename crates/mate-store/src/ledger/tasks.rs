@@ -48,6 +48,12 @@ const RUNNING: &str = concat!(
 
 const UNKNOWN: &str = "SELECT id FROM tasks WHERE session = $1 AND state = 'unknown' ORDER BY id LIMIT 1000";
 
+const TO_BE_SETTLED: &str = "SELECT t.id FROM tasks t WHERE t.state = 'unknown' AND t.id > $1
+        AND NOT EXISTS (SELECT 1 FROM attention a
+            WHERE a.project = t.project AND a.task = t.id AND a.closed_at IS NULL
+                AND NOT EXISTS (SELECT 1 FROM resolutions r WHERE r.operation = a.subject))
+    ORDER BY t.id LIMIT $2";
+
 impl Ledger {
     /// The tasks of a session of which something is uncertain, oldest first; at most 1,000.
     ///
@@ -55,6 +61,16 @@ impl Ledger {
     /// The store's.
     pub async fn unknown_tasks(&self, session: SessionId) -> Result<Vec<TaskId>, StoreError> {
         let rows = self.db.fetch(UNKNOWN, params![session]).await?;
+        rows.iter().map(|row| row.parse("id")).collect()
+    }
+
+    /// Unknown tasks, after `after`, of which nothing is uncertain any more; at most `limit`.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn to_be_settled(&self, after: Option<TaskId>, limit: u32) -> Result<Vec<TaskId>, StoreError> {
+        let after = after.map_or_else(String::new, |id| id.to_string());
+        let rows = self.db.fetch(TO_BE_SETTLED, params![after, i64::from(limit)]).await?;
         rows.iter().map(|row| row.parse("id")).collect()
     }
 

@@ -42,7 +42,14 @@ impl Walk {
         }
     }
 
-    fn carries(&mut self, mut next: State, slot: usize, call: usize, what: &'static str, to: Stage) {
+    pub(super) fn carries(
+        &mut self,
+        mut next: State,
+        slot: usize,
+        call: usize,
+        what: &'static str,
+        to: Stage,
+    ) {
         next.workers[slot].stages[call] = to;
         let at = next.workers[slot].at;
         self.goes(next, slot, what, at);
@@ -184,6 +191,8 @@ impl Walk {
             {
                 None
             }
+            // A person who says meanwhile that it did not happen may be overtaken by it: the limit of a lease.
+            OperationStateWord::Failed if taken_over && state.found[call].person => None,
             OperationStateWord::Requested | OperationStateWord::AwaitingApproval => {
                 Some(Breach::SentWithoutIntent)
             }
@@ -212,12 +221,6 @@ impl Walk {
                 self.settles(state, slot, call, OperationVerb::Lost, what, after_loss);
             }
             Upstream::Pending | Upstream::Untouched => {}
-        }
-    }
-
-    fn listen_late(&mut self, state: &State, slot: usize, call: usize) {
-        if matches!(state.calls[call].upstream, Upstream::Success | Upstream::Error) {
-            self.answer(state, slot, call);
         }
     }
 

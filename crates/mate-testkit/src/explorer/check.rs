@@ -8,7 +8,7 @@ use super::{
 use mate_model::{
     approval::ApprovalStateWord,
     moves,
-    operation::OperationStateWord,
+    operation::{OperationState, OperationStateWord},
     task::{End, StopEvidence, TaskState, TaskStateWord},
     turn::TurnStateWord,
     words::{EffectClass, EvidenceKind},
@@ -25,6 +25,8 @@ pub const INVARIANTS: &[&str] = &[
     "`succeeded` only with the upstream's own success, `failed` only with its own error (or class `read`)",
     "`unknown` only when a cut came between intent and outcome, or the call was sent and no answer came",
     "a call that was cut between intent and outcome is never called succeeded or not sent by itself",
+    "the first evidence stands, in the ledger; the journal says `unknown` or the same, and nothing that the ledger has not",
+    "a task leaves `unknown` when every call is settled, and what the runtime itself had done, and not before",
     "nothing of a turn is in flight or waits when the turn has ended, and nothing of it before its prompt",
     "`completed` only after the runtime's own end of turn, with no unknown operation",
     "`stopped` only with evidence, with the container empty, and with no call in flight or unknown",
@@ -38,6 +40,7 @@ impl Walk {
     pub(super) fn wrong(&self, state: &State) -> Option<&'static str> {
         breach(state.breach)
             .or_else(|| self.wrong_calls(state))
+            .or_else(|| self.wrong_resolution(state))
             .or_else(|| self.wrong_turn(state))
             .or_else(|| self.wrong_task(state))
     }
@@ -55,7 +58,10 @@ impl Walk {
                 return Some("a call was sent without a leave that was used");
             }
             let word = self.operation(state, index);
+            let found = state.found[index];
             let wrong = match word {
+                // A person may err, and says so by name.
+                OperationStateWord::Succeeded | OperationStateWord::Failed if found.person => false,
                 OperationStateWord::Succeeded => call.upstream != Upstream::Success,
                 OperationStateWord::Failed if self.failed_by_answer(state, index) => {
                     call.upstream != Upstream::Error
@@ -77,7 +83,7 @@ impl Walk {
                 word,
                 OperationStateWord::InFlight | OperationStateWord::Unknown | OperationStateWord::Abandoned
             ) || (word == OperationStateWord::Failed && read);
-            if call.cut && !by_loss {
+            if call.cut && !by_loss && found.verdict.is_none() {
                 return Some("a call that was cut was given an outcome without proof");
             }
         }
@@ -116,7 +122,7 @@ impl Walk {
         let ended = self.turn(state) == Some(TurnStateWord::Ended);
         let untouched = state.turn == NONE && state.prompts == 0;
         let open = (0..2).any(|call| {
-            matches!(self.operation(state, call), OperationStateWord::InFlight | OperationStateWord::Unknown)
+            self.operation(state, call) == OperationStateWord::InFlight || self.is_unsettled(state, call)
         });
         match self.task(state) {
             TaskStateWord::Proposed | TaskStateWord::Accepted | TaskStateWord::Rejected => {
@@ -125,7 +131,9 @@ impl Walk {
             TaskStateWord::Completed if self.over(state) != Some(Over::EndTurn) || !ended || open => {
                 Some("a task is completed without its proof")
             }
-            TaskStateWord::Failed if !ended || open => Some("a task failed while something is open"),
+            TaskStateWord::Failed if !ended || open || self.own_is_unsettled(state) => {
+                Some("a task failed while something is open")
+            }
             TaskStateWord::Stopped => self.wrong_stop(state, ended, open),
             TaskStateWord::Unknown if !ended => Some("a task is unknown before its turn has ended"),
             TaskStateWord::Completed
@@ -165,6 +173,9 @@ impl Walk {
         if from.task != to.task && !moves::TASK.contains(&(old, new)) {
             return Some("a task made a move that is not legal");
         }
+        if let Some(wrong) = self.wrong_finding(from, to) {
+            return Some(wrong);
+        }
         if self.session(from).0 > self.session(to).0 || from.head > to.head {
             return Some("an epoch went back");
         }
@@ -191,21 +202,30 @@ impl Walk {
 
     /// Whether an operation failed by the upstream's own word.
     pub(super) fn failed_by_answer(&self, state: &State, call: usize) -> bool {
-        use mate_model::operation::OperationState;
+        self.kind_of(state, call)
+            .is_some_and(|kind| matches!(kind, EvidenceKind::Answer | EvidenceKind::LateAnswer))
+    }
+
+    /// Whether the journal says that an operation was unknown, and was settled.
+    pub(super) fn was_resolved(&self, state: &State, call: usize) -> bool {
+        self.kind_of(state, call)
+            .is_some_and(|kind| matches!(kind, EvidenceKind::Person | EvidenceKind::LateAnswer))
+    }
+
+    /// What proves an operation's outcome, as the journal has it.
+    fn kind_of(&self, state: &State, call: usize) -> Option<EvidenceKind> {
         match self.machines.operation.state(state.operations[call]) {
-            OperationState::Failed { evidence } => {
-                matches!(evidence.kind, EvidenceKind::Answer | EvidenceKind::LateAnswer)
-            }
+            OperationState::Succeeded { evidence }
+            | OperationState::Failed { evidence }
+            | OperationState::NotSent { evidence }
+            | OperationState::Abandoned { evidence } => Some(evidence.kind),
             OperationState::Requested
             | OperationState::Denied { .. }
             | OperationState::AwaitingApproval { .. }
             | OperationState::Expired
             | OperationState::Withdrawn
             | OperationState::InFlight
-            | OperationState::Succeeded { .. }
-            | OperationState::NotSent { .. }
-            | OperationState::Unknown { .. }
-            | OperationState::Abandoned { .. } => false,
+            | OperationState::Unknown { .. } => None,
         }
     }
 }

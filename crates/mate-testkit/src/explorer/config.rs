@@ -55,6 +55,16 @@ pub enum Flaw {
     CloseWithoutSettling,
     /// A worker that a stale write was refused to goes on waiting for ever.
     StaleWorkerStays,
+    /// A late answer is written to the journal, past the ledger.
+    LateIntoJournal,
+    /// Later evidence takes the place of the first.
+    LastEvidenceWins,
+    /// A resolution counts as copied before the journal has it.
+    AppliedBeforeCopied,
+    /// A task is settled when one of its calls is.
+    SettleTooEarly,
+    /// Nobody but the resolver looks whether a task can be settled.
+    SettleForgotten,
 }
 
 /// One exploration.
@@ -70,6 +80,8 @@ pub struct Config {
     pub freezes: u8,
     /// Whether members may also revoke the authority and ask for SIGKILL at once, and upstreams answer with errors.
     pub full: bool,
+    /// Whether people also resolve calls, rightly or wrongly.
+    pub resolves: bool,
     /// What is broken on purpose.
     pub flaw: Option<Flaw>,
     /// States after which the exploration gives up.
@@ -95,6 +107,11 @@ impl Flaw {
         Self::KeeperWithoutDeadline,
         Self::CloseWithoutSettling,
         Self::StaleWorkerStays,
+        Self::LateIntoJournal,
+        Self::LastEvidenceWins,
+        Self::AppliedBeforeCopied,
+        Self::SettleTooEarly,
+        Self::SettleForgotten,
     ];
 
     /// The broken rule, in words.
@@ -119,6 +136,11 @@ impl Flaw {
             Self::KeeperWithoutDeadline => "a container is started after the lease was lost",
             Self::CloseWithoutSettling => "a turn is ended with calls in flight",
             Self::StaleWorkerStays => "a worker that was refused as stale stays",
+            Self::LateIntoJournal => "a late answer is written to the journal alone",
+            Self::LastEvidenceWins => "later evidence takes the place of the first",
+            Self::AppliedBeforeCopied => "a resolution counts as copied before it is",
+            Self::SettleTooEarly => "a task is settled when one of its calls is",
+            Self::SettleForgotten => "nobody but the resolver settles a task",
         }
     }
 }
@@ -128,7 +150,16 @@ impl Config {
     #[must_use]
     pub const fn new(stores: Stores) -> Self {
         let effect = Tool { class: EffectClass::Effect, approval: false };
-        Self { stores, tools: [effect; 2], crashes: 2, freezes: 1, full: false, flaw: None, limit: 4_000_000 }
+        Self {
+            stores,
+            tools: [effect; 2],
+            crashes: 2,
+            freezes: 1,
+            full: false,
+            resolves: false,
+            flaw: None,
+            limit: 4_000_000,
+        }
     }
 
     /// The same with these operations.
@@ -150,6 +181,13 @@ impl Config {
     #[must_use]
     pub const fn in_full(mut self) -> Self {
         self.full = true;
+        self
+    }
+
+    /// The same with people who resolve calls.
+    #[must_use]
+    pub const fn resolving(mut self) -> Self {
+        self.resolves = true;
         self
     }
 

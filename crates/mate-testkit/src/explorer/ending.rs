@@ -8,7 +8,7 @@ use super::{
     walk::{Walk, kill_container},
     worker::recovers,
 };
-use mate_model::{Refusal, operation::OperationStateWord, task::TaskStateWord, turn::TurnStateWord};
+use mate_model::{Refusal, task::TaskStateWord, turn::TurnStateWord};
 
 impl Walk {
     pub(super) fn close(&mut self, state: &State, slot: usize) {
@@ -79,7 +79,7 @@ impl Walk {
     pub(super) fn conclusion(&mut self, state: &State, slot: usize) -> Option<(Over, Result<u8, Refusal>)> {
         let stop = self.stop_requested(state);
         let over = self.over_or_never_opened(state)?;
-        let unknown = (0..2).any(|call| self.operation(state, call) == OperationStateWord::Unknown);
+        let unknown = (0..2).any(|call| self.is_unsettled(state, call));
         let forged = self.config.has(Flaw::StopWithoutEvidence) && over != Over::StoppedFirst;
         let evidence = state.evidence || forged;
         let epoch = state.workers[slot].epoch;
@@ -103,7 +103,7 @@ impl Walk {
         match conclusion {
             Ok(to) => {
                 let mut next = *state;
-                let unknown = (0..2).any(|call| self.operation(state, call) == OperationStateWord::Unknown);
+                let unknown = (0..2).any(|call| self.is_unsettled(state, call));
                 let word = self.machines.task.state(to).word();
                 if !as_the_contract_says(word, over, unknown, self.stop_requested(state)) {
                     next.breach = Breach::WrongEnd;

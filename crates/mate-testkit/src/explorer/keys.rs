@@ -184,7 +184,7 @@ pub(super) enum OperationVerb {
     Answered { error: bool },
     NotSent,
     Lost,
-    Resolve,
+    Resolve { verdict: Verdict, person: bool },
 }
 
 /// A command to an operation of a class.
@@ -210,10 +210,11 @@ impl Key for OperationKey {
             }
             OperationVerb::NotSent => OperationCommand::Settle(Outcome::NotSent { detail }),
             OperationVerb::Lost => OperationCommand::Settle(Outcome::Lost { detail }),
-            OperationVerb::Resolve => OperationCommand::Resolve {
-                verdict: Verdict::Abandoned,
-                evidence: Evidence { kind: EvidenceKind::Person, by: Some(PERSON), detail },
-            },
+            OperationVerb::Resolve { verdict, person } => {
+                let kind = if person { EvidenceKind::Person } else { EvidenceKind::LateAnswer };
+                let by = person.then_some(PERSON);
+                OperationCommand::Resolve { verdict, evidence: Evidence { kind, by, detail } }
+            }
         };
         let transition = state.decide(self.class, command, NOW)?;
         let id =

@@ -20,6 +20,7 @@ mod keys;
 mod machines;
 mod plan;
 mod report;
+mod resolving;
 pub mod samples;
 mod search;
 mod state;

@@ -25,6 +25,14 @@ pub fn explorations() -> Vec<Exploration> {
             "embedded: a read and an effect with leave, all wishes and answers, a crash",
             Config::new(Stores::Embedded).with_tools(mixed).with_faults(1, 0).in_full(),
         ),
+        (
+            "embedded: two effects, evidence from people and late answers, a crash",
+            Config::new(Stores::Embedded).with_faults(1, 0).resolving(),
+        ),
+        (
+            "shared: an effect and a read, evidence from people and late answers, a freeze",
+            Config::new(Stores::Shared).with_tools([EFFECT, READ]).with_faults(0, 1).resolving(),
+        ),
         ("shared: two effects, a crash and a freeze", Config::new(Stores::Shared).with_faults(1, 1)),
         (
             "shared: two effects, all wishes and answers, a freeze",
@@ -72,6 +80,15 @@ pub fn flawed(flaw: Flaw) -> (Config, &'static str) {
         Flaw::EndedTurnWithoutEvidence => {
             (crash, "a moment from which no step of the protocol leads to an end")
         }
+        Flaw::LateIntoJournal => {
+            (crash.with_faults(0, 0), "the journal has evidence that the ledger has not")
+        }
+        Flaw::LastEvidenceWins => (crash.with_faults(0, 0).resolving(), "a resolution was changed"),
+        Flaw::AppliedBeforeCopied => {
+            (crash.with_faults(0, 0), "the journal does not follow the resolution that stands")
+        }
+        Flaw::SettleTooEarly => (crash.resolving(), "a task failed while something is open"),
+        Flaw::SettleForgotten => (crash, "a moment from which no step of the protocol leads to an end"),
         Flaw::StaleWorkerStays => (freeze, "a moment from which no step of the protocol leads to an end"),
     }
 }

@@ -63,8 +63,10 @@ impl Walk {
             && state.found.iter().any(|found| found.verdict.is_some());
         let mut next = *state;
         if (self.is_to_be_settled(state) || early) && self.move_task(&mut next, TaskKey::Settle) {
-            // Whoever resolved it looks at once, and may as well have died before: it is no step to count on.
-            self.step(Who::Person, "[ledger] settles the task for the resolver", next);
+            // Whoever resolved it looks at once; if that one died, the coordinator looks when it starts.
+            let by_nobody_else = early || self.config.has(Flaw::SettleForgotten);
+            let who = if by_nobody_else { Who::Person } else { Who::Coordinator };
+            self.step(who, "[ledger] settles the task: nothing is uncertain any more", next);
         }
     }
 
@@ -110,9 +112,7 @@ impl Walk {
                 let verb = OperationVerb::Resolve { verdict, person: found.person };
                 self.move_operation(&mut next, call, verb);
                 self.journals(state, next, slot, "[journal] copies the resolution", at);
-            } else if self.is_to_be_settled(state) {
-                self.settles_task(state, slot);
-            } else {
+            } else if !self.settles_task(state, slot) {
                 next.found[call].applied = true;
                 self.goes(next, slot, "[ledger] remembers that the journal has it", at);
             }

@@ -175,7 +175,9 @@ impl Search {
             && state.coordinator == Coordinator::Idle
             && !self.walk.session(state).1
             && self.walk.in_flight(state) == 0
-            && !self.walk.leave_is_open(state);
+            && !self.walk.leave_is_open(state)
+            && !self.walk.is_to_be_settled(state)
+            && state.found.iter().all(|found| found.verdict.is_none() || found.applied);
         word_bit(self.walk.task(state)) | if settled { HOME } else { 0 }
     }
 
@@ -194,7 +196,7 @@ impl Search {
                 turn: self.walk.turn(state),
                 end: if state.turn == NONE { None } else { self.walk.over(state).map(|over| over.word()) },
                 in_flight: words.contains(&OperationStateWord::InFlight),
-                unknown: words.contains(&OperationStateWord::Unknown),
+                unknown: (0..2).any(|call| self.walk.is_unsettled(state, call)),
             };
             *cuts.entry(cut).or_insert(0) |= mask & !HOME;
         }

@@ -1,5 +1,7 @@
 //! One moment of the whole: two stores, the world, the processes, and what may still go wrong.
 
+use mate_model::operation::Verdict;
+
 /// No row.
 pub(super) const NONE: u8 = u8::MAX;
 
@@ -116,6 +118,23 @@ pub(super) struct Call {
     pub(super) late: bool,
 }
 
+/// What was found out of one call, as the ledger has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Found {
+    /// The verdict that stands, if anything was found out.
+    pub(super) verdict: Option<Verdict>,
+    /// A person said so; else a late answer did.
+    pub(super) person: bool,
+    /// The ledger remembers that the journal has it.
+    pub(super) applied: bool,
+    /// Evidence to the contrary came.
+    pub(super) contrary: bool,
+}
+
+impl Found {
+    pub(super) const NOTHING: Self = Self { verdict: None, person: false, applied: false, contrary: false };
+}
+
 /// What the runtime does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Runtime {
@@ -175,6 +194,8 @@ pub(super) struct State {
     pub(super) session: u8,
     pub(super) revoked: bool,
     pub(super) approval: u8,
+    pub(super) found: [Found; 2],
+    pub(super) own_settled: bool,
     // The journal.
     pub(super) head: u8,
     pub(super) turn: u8,
@@ -203,6 +224,8 @@ impl State {
             session: 0,
             revoked: false,
             approval: NONE,
+            found: [Found::NOTHING; 2],
+            own_settled: false,
             head: 0,
             turn: NONE,
             operations: [0; 2],
@@ -256,11 +279,12 @@ impl State {
     fn order_calls(&mut self) {
         let key = |call: usize| {
             let stages = self.workers.map(|worker| worker.stages[call]);
-            (self.operations[call], self.calls[call], stages)
+            (self.operations[call], self.calls[call], self.found[call], stages)
         };
         if key(0) > key(1) {
             self.operations.swap(0, 1);
             self.calls.swap(0, 1);
+            self.found.swap(0, 1);
             for worker in &mut self.workers {
                 worker.stages.swap(0, 1);
             }

@@ -13,6 +13,7 @@ use mate_model::{Refusal, operation::OperationStateWord, task::TaskStateWord, tu
 
 impl Walk {
     pub(super) fn worker(&mut self, state: &State, slot: usize) {
+        self.follows_at_work(state, slot);
         match state.workers[slot].at {
             At::Lock => self.lock(state, slot),
             At::Empty => {
@@ -312,6 +313,9 @@ impl Walk {
     }
 
     fn quit(&mut self, state: &State, slot: usize) {
+        if self.follows(state, slot) || self.settles_task(state, slot) {
+            return;
+        }
         let mut next = *state;
         if state.approval != NONE
             && let Ok(withdrawn) = self.machines.approval.decide(state.approval, ApprovalKey::Withdraw)

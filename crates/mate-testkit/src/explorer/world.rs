@@ -1,11 +1,11 @@
 //! Steps of everybody but the workers: persons, the coordinator, the runtime, upstreams, and faults.
 
 use super::{
-    keys::{ApprovalKey, OperationVerb, Over, SessionKey, TaskKey},
+    keys::{ApprovalKey, SessionKey, TaskKey},
     state::{Container, Coordinator, Life, NONE, Runtime, State, Upstream, Worker},
     walk::{Walk, Who, kill_container},
 };
-use mate_model::{operation::OperationStateWord, task::TaskStateWord, turn::TurnStateWord};
+use mate_model::{task::TaskStateWord, turn::TurnStateWord};
 
 impl Walk {
     pub(super) fn persons(&mut self, state: &State) {
@@ -36,28 +36,6 @@ impl Walk {
         self.resolutions(state);
     }
 
-    fn resolutions(&mut self, state: &State) {
-        if self.task(state) != TaskStateWord::Unknown {
-            return;
-        }
-        let mut open = false;
-        for call in 0..2 {
-            if self.operation(state, call) == OperationStateWord::Unknown {
-                open = true;
-                let mut next = *state;
-                if self.move_operation(&mut next, call, OperationVerb::Resolve) {
-                    self.step(Who::Person, "resolves the operation as abandoned", next);
-                }
-            }
-        }
-        let mut next = *state;
-        if !open && self.move_task(&mut next, TaskKey::Settle) {
-            let own = self.over(state) == Some(Over::LostAtOwnWork);
-            let who = if own { Who::Person } else { Who::Coordinator };
-            self.step(who, "settles the task: nothing is uncertain any more", next);
-        }
-    }
-
     pub(super) fn coordinator(&mut self, state: &State) {
         match state.coordinator {
             Coordinator::Idle => {
@@ -70,7 +48,7 @@ impl Walk {
                     | TaskStateWord::Stopped
                     | TaskStateWord::Rejected
                     | TaskStateWord::Unknown => hosted,
-                };
+                } || state.found.iter().any(|found| found.verdict.is_some() && !found.applied);
                 let room = state.workers.iter().any(|worker| worker.life == Life::Absent);
                 if !work || self.lock_is_held(state) || !room {
                     return;
