@@ -82,6 +82,10 @@ impl Stage {
             let name = format!("{}-{}", self.plan.point, left[0].word());
             let begun = self.begin(&name);
             let held = self.faults.until_held(self.plan.point);
+            if self.plan.point == "bridge.written" {
+                // So that it is certain that the effect has happened.
+                self.until_begun(&format!("first {name}"));
+            }
             let cast = Cast::look(&self.world, begun.session.as_deref(), held);
             self.inner.extend(cast.inner.clone());
             left.retain(|kill| {
@@ -194,12 +198,7 @@ impl Stage {
     /// What must happen first, so that the point is reached.
     fn lead_up(&mut self, task: &str, session: &str, name: &str) {
         let Plan { point, scene, role, number } = self.plan;
-        let in_the_call = |world: &World| {
-            until("the slow call", || {
-                let key = format!("slow {name}");
-                world.effects().iter().any(|line| line["kind"] == "begin" && line["key"] == key).then_some(())
-            });
-        };
+        let slow = format!("slow {name}");
         match scene {
             Scene::Init | Scene::Submit | Scene::Approve | Scene::Resume | Scene::Work | Scene::GiveUp => {}
             Scene::Stop => {
@@ -215,13 +214,13 @@ impl Stage {
                 self.records.promises.push(Promise::StopAsked(task.to_owned()));
             }
             Scene::Lost => {
-                in_the_call(&self.world);
+                self.until_begun(&slow);
                 self.faults.arm(point, role, number);
                 let runtime = Cast::look(&self.world, Some(session), 0).runtime.expect("a runtime");
                 self.disturb("the runtime was killed", false, session, |_| runtime.kill());
             }
             Scene::Recover => {
-                in_the_call(&self.world);
+                self.until_begun(&slow);
                 self.faults.arm(point, role, number);
                 let worker = Cast::look(&self.world, Some(session), 0).worker.expect("a worker");
                 self.disturb("the worker was killed", true, session, |_| worker.kill());
@@ -233,6 +232,14 @@ impl Stage {
                 self.disturb("the worker was killed", true, session, |_| worker.kill());
             }
         }
+    }
+
+    /// Waits until the effect with this key has begun.
+    fn until_begun(&self, key: &str) {
+        until(&format!("the effect {key}"), || {
+            let seen = self.world.effects();
+            seen.iter().any(|line| line["kind"] == "begin" && line["key"] == key).then_some(())
+        });
     }
 
     fn ask(&self, words: &[&str]) -> (thread::JoinHandle<Output>, Vec<String>) {
