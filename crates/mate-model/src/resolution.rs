@@ -75,7 +75,7 @@ pub enum Weight {
     Same,
     /// It says otherwise.
     Contrary,
-    /// A person has seen the evidence to the contrary.
+    /// A person says again what stands, and so has seen the evidence to the contrary.
     Acknowledges,
 }
 
@@ -123,12 +123,12 @@ impl Resolution {
         let told = self.contradiction.as_ref().is_some_and(|known| known.is_told_by(finding));
         if told {
             Weight::Same
+        } else if finding.verdict != self.finding.verdict {
+            Weight::Contrary
         } else if finding.evidence.kind == EvidenceKind::Person && self.open_contradiction().is_some() {
             Weight::Acknowledges
-        } else if finding.verdict == self.finding.verdict {
-            Weight::Same
         } else {
-            Weight::Contrary
+            Weight::Same
         }
     }
 }
@@ -192,7 +192,7 @@ mod tests {
         let open = standing(Some(contrary(false)));
         assert_eq!(open.weigh(&late), Weight::Same, "the same evidence again is no news");
         assert_eq!(open.weigh(&person), Weight::Acknowledges);
-        assert_eq!(open.weigh(&other), Weight::Acknowledges);
+        assert_eq!(open.weigh(&other), Weight::Contrary, "only the word that stands takes note of another");
         let closed = standing(Some(contrary(true)));
         assert_eq!(closed.weigh(&late), Weight::Same, "it was taken note of");
         assert_eq!(closed.weigh(&person), Weight::Same);

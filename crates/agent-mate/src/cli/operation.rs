@@ -155,8 +155,8 @@ async fn resolve(args: ResolveArgs, client: &Client, context: &Context) -> Resul
     }
     // Nothing was wrong with the command; it did not get what it asked for.
     let said = format!(
-        "Operation {} stays {state}: that was known first. What you say otherwise is on record and needs a person; \
-         resolve it once more to take note of it.",
+        "Operation {} stays {state}: that was known first. What says otherwise is on record and needs a person; \
+         resolve it again as what stands, with the reason, to take note of it.",
         args.operation
     );
     let next = [format!("agent-mate operation show {}", text::line(&args.operation, 100))];

@@ -37,7 +37,10 @@ impl Heard {
         }
         recent.push_back(operation);
         drop(recent);
-        self.journal.later(Change::DropResult { operation });
+        // Another session's journal is not written here: after a restart it is told once more.
+        if operation.session == self.journal.session() {
+            self.journal.later(Change::DropResult { operation });
+        }
     }
 }
 

@@ -115,7 +115,12 @@ impl Admission {
         if let Err((reason, why)) = leave(&allowed) {
             return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
         }
-        let key = TwinKey { connection, tool: request.tool.to_owned(), digest: imprint.digest.clone() };
+        // As they will stand on record: what is compared later is what is written.
+        let key = TwinKey {
+            connection: self.clean(request.connection_name),
+            tool: self.clean(request.tool),
+            digest: imprint.digest.clone(),
+        };
         if let Some(state) = request.continues {
             return self.further_round(request, turn, &allowed, requested_at, state, key).await;
         }
@@ -160,9 +165,19 @@ impl Admission {
         mate_fault::point_async!("admit.reserved");
         let trace = self.engine.entropy.uuid().simple().to_string();
         let (call, intended_at) = (key, self.now());
-        let Way { twin, repeats, key, settles } = way;
+        let Way { twin, repeats, by_leave, key, settles } = way;
         let operation =
             self.operation(request, turn, requested_at, Some(&allowed), class, imprint, trace.clone());
+        if let Some(of) = repeats.filter(|_| by_leave)
+            && !self.take_leave(of, operation.id).await?
+        {
+            let why = format!(
+                "an identical call ({of}) may already have happened, and it is not repeated; the one repeat that was \
+                 allowed has been made"
+            );
+            let reason = DenyReason::MayHaveHappened;
+            return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
+        }
         let operation = Operation { repeats, ..operation };
         let (permit, slot) = self.commit_intent(operation, slot).await?;
         let twin = twin.map(TwinGuard::intended);

@@ -42,6 +42,8 @@ pub(super) struct Way {
     pub(super) twin: Option<TwinGuard>,
     /// The uncertain operation that it repeats, by leave.
     pub(super) repeats: Option<OperationId>,
+    /// A person allowed that repeat, once: the leave is still to be taken.
+    pub(super) by_leave: bool,
     /// The idempotency key under which it goes out, where that is an earlier operation's.
     pub(super) key: Option<OperationId>,
     /// The uncertain operations that its success settles: they went out under the same key.
@@ -75,9 +77,10 @@ impl Admission {
         Ok(match replay::judge(class, &found.equals) {
             Replay::New => Passage::Free(Way { twin: Some(twin), ..Way::default() }),
             Replay::Repeat { of, same_key } => {
+                let by_leave = found.equals.uncertain.is_some_and(|uncertain| uncertain.permitted);
                 let settles = if same_key { self.same_key(found.uncertain).await? } else { Vec::new() };
                 let key = settles.last().map(|first| first.id);
-                Passage::Free(Way { twin: Some(twin), repeats: Some(of), key, settles })
+                Passage::Free(Way { twin: Some(twin), repeats: Some(of), by_leave, key, settles })
             }
             Replay::StoredResult(operation) => Passage::Stored {
                 operation,
@@ -105,15 +108,24 @@ impl Admission {
     async fn find_equals(&self, request: &Request<'_>, key: &TwinKey) -> Result<Found, EngineError> {
         let call = request.runtime_call.map(|id| self.clean(id));
         let TwinKey { connection, tool, digest } = key;
-        let equals = self.reader.equals(*connection, tool, digest, call.as_deref()).await?;
+        let equals = self.reader.equals(connection, tool, digest, call.as_deref()).await?;
         let mut found = Found { same: equals.same, uncertain: equals.uncertain, ..Found::default() };
         if let Some(operation) = equals.unheard.into_iter().find(|operation| !self.heard.has(*operation)) {
             found.result = self.kept(operation).await?;
             found.equals.unheard = Some(Unheard { operation, kept: found.result.is_some() });
         }
         for earlier in &self.earlier {
+            let before = earlier.equals(connection, tool, digest, call.as_deref()).await?;
             if found.uncertain.is_none() {
-                found.uncertain = earlier.equals(*connection, tool, digest, None).await?.uncertain;
+                found.uncertain = before.uncertain;
+            }
+            if found.same.is_none() {
+                found.same = before.same;
+            }
+            if found.equals.unheard.is_none() {
+                // Its result is sealed for that session: that it has succeeded is what can be told.
+                let unheard = before.unheard.into_iter().find(|operation| !self.heard.has(*operation));
+                found.equals.unheard = unheard.map(|operation| Unheard { operation, kept: false });
             }
         }
         if let Some(operation) = &found.uncertain {
@@ -132,7 +144,9 @@ impl Admission {
     async fn same_key(&self, newest: Option<Operation>) -> Result<Vec<Operation>, EngineError> {
         let mut chain: Vec<Operation> = newest.into_iter().collect();
         while chain.len() < DEPTH
-            && let Some(earlier) = chain.last().and_then(|operation| operation.repeats)
+            // A repeat of another class went out under a key of its own.
+            && let Some(repeat) = chain.last().filter(|repeat| repeat.class == EffectClass::Idempotent)
+            && let Some(earlier) = repeat.repeats
             && let Some(journal) = self.journals().find(|journal| journal.session() == earlier.session)
             && let Some(operation) = journal.operation(earlier).await?
         {
@@ -146,6 +160,24 @@ impl Admission {
         std::iter::once(&self.reader).chain(&self.earlier)
     }
 
+    /// Takes the one leave to repeat `of`: in the ledger, since another session may go on from the same one. A repeat
+    /// that was proved never to have been sent gives it back.
+    pub(super) async fn take_leave(&self, of: OperationId, by: OperationId) -> Result<bool, EngineError> {
+        let Some(taken) = self.engine.ledger.leave_to_repeat(of).await? else { return Ok(false) };
+        if let Some(taken) = taken {
+            let known = self.journals().find(|journal| journal.session() == taken.session);
+            let journal = match known {
+                Some(journal) => journal.clone(),
+                None => self.engine.stores.journal_reader(taken.session).await?,
+            };
+            let state = journal.operation(taken).await?.map(|operation| operation.state.word());
+            if state != Some(OperationStateWord::NotSent) {
+                return Ok(false);
+            }
+        }
+        Ok(self.engine.ledger.take_leave_to_repeat(of, by, taken).await?)
+    }
+
     async fn is_repeated(&self, operation: OperationId) -> Result<bool, EngineError> {
         for journal in self.journals() {
             if journal.repeat_of(operation).await?.is_some() {
@@ -156,7 +188,11 @@ impl Admission {
     }
 
     async fn has_succeeded(&self, operation: OperationId) -> Result<String, EngineError> {
-        let row = self.reader.operation(operation).await?;
+        let journal = self.journals().find(|journal| journal.session() == operation.session);
+        let row = match journal {
+            Some(journal) => journal.operation(operation).await?,
+            None => None,
+        };
         let how = row.as_ref().map_or("", |row| super::detail(&row.state)).to_owned();
         Ok(format!("an identical call ({operation}) has succeeded ({how}), and its result is not at hand"))
     }

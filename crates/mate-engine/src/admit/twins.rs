@@ -1,7 +1,6 @@
 //! Equal calls in flight: a second one waits until the first has an outcome and its answer has reached the runtime,
 //! or cannot any more; it is judged then.
 
-use mate_model::ConnectionId;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
@@ -11,7 +10,8 @@ use tokio::sync::watch;
 /// What makes two calls equal within a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TwinKey {
-    pub(super) connection: ConnectionId,
+    /// By name: one that was removed and added again is the same.
+    pub(super) connection: String,
     pub(super) tool: String,
     pub(super) digest: String,
 }
@@ -81,8 +81,7 @@ mod tests {
     use super::*;
 
     fn key(digest: &str) -> TwinKey {
-        let connection = ConnectionId::new(uuid::Uuid::from_u128(1));
-        TwinKey { connection, tool: "send".to_owned(), digest: digest.to_owned() }
+        TwinKey { connection: "mail".to_owned(), tool: "send".to_owned(), digest: digest.to_owned() }
     }
 
     #[test]

@@ -11,8 +11,7 @@ use mate_model::{
 
 impl Engine {
     /// Settles an unknown operation on a person's word. One that is settled already keeps its state: the same verdict
-    /// gets the first answer, another one is recorded as evidence to the contrary, and once that is open, any further
-    /// word acknowledges it.
+    /// gets the first answer, and acknowledges evidence to the contrary if there is any; another one is recorded as such.
     ///
     /// # Errors
     /// [`EngineError::NotFound`] when it does not exist, or not for this caller; why it is refused.
@@ -39,6 +38,13 @@ impl Engine {
             Some((None, _)) | None => None,
         };
         ask.check()?;
+        let known = standing.as_ref().map(|standing| &standing.finding);
+        if permit_repeat && known.is_some_and(|known| known.verdict == verdict && !known.permit_repeat) {
+            return Err(EngineError::refused(
+                "already_resolved",
+                "it was resolved without leave to repeat, and that cannot be added later",
+            ));
+        }
         self.ledger.observe_time(self.clock.now()).await?;
         let ask = ask.redacted(&self.redactor_of(session.project, connection).await?);
         let evidence = Evidence { kind: EvidenceKind::Person, by: Some(who.account), detail: ask.reason };

@@ -4,10 +4,13 @@ use crate::rig::{House, RESULT, Rig};
 use mate_engine::admit::{Admitted, KEEP};
 use mate_model::{
     OperationId,
+    event::{Draft, EventType},
     operation::{Evidence, OperationCommand, OperationStateWord, Outcome, Verdict},
+    resolution::{Finding, Resolution},
     words::{EffectClass, EvidenceKind},
 };
 use mate_store::{Change, OperationFacts};
+use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +24,24 @@ async fn resolve(rig: &Rig, id: OperationId, verdict: Verdict) {
 }
 
 async fn permit(rig: &Rig, operation: OperationId) {
+    let session = rig.engine.ledger.session(operation.session).await.unwrap().unwrap();
+    let at = rig.engine.clock.now();
+    let evidence = Evidence::of(EvidenceKind::Person, "nobody will find out");
+    let finding = Finding { verdict: Verdict::Abandoned, evidence, proof: None, permit_repeat: true };
+    let (project, task) = (session.project, rig.turn.task);
+    let resolution = Resolution {
+        operation,
+        project,
+        task,
+        finding,
+        at,
+        applied_at: None,
+        contradictions: 0,
+        contradiction: None,
+    };
+    let draft =
+        Draft { kind: EventType::OperationResolved, task: Some(task), turn: None, at, data: json!({}) };
+    assert!(rig.engine.ledger.add_resolution(&resolution, draft).await.unwrap());
     rig.journal.write(vec![Change::PermitRepeat { operation }]).await.unwrap();
 }
 
@@ -47,13 +68,13 @@ async fn g04_a_permitted_repeat_is_made_once_also_after_a_crash() {
     resolve(&rig, open[0].id, Verdict::Failed).await;
     let why = rig.refused("a").await;
     assert!(why.contains("the one repeat that was allowed has been made"), "{why}");
-    resolve(&rig, first, Verdict::Failed).await;
-    rig.lose(rig.go("a").await).await;
+    assert_eq!(rig.state(first).await, OperationStateWord::Abandoned);
 }
 
 #[tokio::test]
 async fn g04_a_repeat_that_was_never_sent_gives_its_leave_back() {
-    let rig = House::with(EffectClass::Effect).await.host().await;
+    let house = House::with(EffectClass::Effect).await;
+    let rig = house.host().await;
     let first = rig.lose(rig.go("a").await).await;
     resolve(&rig, first, Verdict::Abandoned).await;
     assert!(rig.refused("a").await.contains("may already have happened"), "abandoned bars as well");
@@ -77,12 +98,12 @@ async fn g04_an_idempotent_call_goes_out_again_under_the_first_ones_key_and_sett
     assert_eq!(third.idempotency_key(), first, "the key stays the first one's");
     let third_id = third.operation();
     let receipt = rig.succeed(third, RESULT).await;
-    for id in [first, second, third_id] {
+    for id in [first, third_id] {
         assert_eq!(rig.state(id).await, OperationStateWord::Succeeded);
     }
+    assert_eq!(rig.state(second).await, OperationStateWord::Abandoned, "what a person said first stands");
     receipt.handed_over();
-    let fourth = rig.go("a").await;
-    assert_eq!(fourth.idempotency_key(), fourth.operation());
+    assert!(rig.refused("a").await.contains("has been made"), "what was given up bars still");
 }
 
 #[tokio::test]
@@ -229,4 +250,63 @@ async fn g04_what_is_uncertain_bars_in_the_session_that_goes_on_afresh() {
     assert!(rig.refused("b").await.contains("may already have happened"));
     let stranger = third.another().await.host().await;
     stranger.go("a").await;
+}
+
+#[tokio::test]
+async fn g04_one_leave_is_one_repeat_whoever_goes_on_from_the_session() {
+    let old = House::with(EffectClass::Effect).await;
+    let first = {
+        let rig = old.host().await;
+        let first = rig.lose(rig.go("a").await).await;
+        permit(&rig, first).await;
+        first
+    };
+    let (one, other) = (old.another().await, old.another().await);
+    {
+        let rig = one.host_after(&[old.task.session]).await;
+        let repeat = rig.go("a").await;
+        rig.end(repeat, Outcome::NotSent { detail: "nobody listens".to_owned() }).await;
+    }
+    {
+        let rig = other.host_after(&[old.task.session]).await;
+        rig.lose(rig.go("a").await).await;
+    }
+    let rig = one.host_after(&[old.task.session]).await;
+    let why = rig.refused("a").await;
+    assert!(why.contains(&first.to_string()) && why.contains("has been made"), "{why}");
+    assert!(old.host().await.refused("a").await.contains("has been made"));
+}
+
+#[tokio::test]
+async fn g04_who_goes_on_afresh_is_told_once_of_a_success_that_was_not_heard() {
+    let old = House::with(EffectClass::Effect).await;
+    let first = {
+        let rig = old.host().await;
+        let go = rig.go("a").await;
+        let first = go.operation();
+        drop(rig.succeed(go, RESULT).await);
+        first
+    };
+    let rig = old.another().await.host_after(&[old.task.session]).await;
+    match rig.ask("a", None, None).await {
+        Admitted::Told { text, receipt } => {
+            assert!(text.contains(&first.to_string()), "{text}");
+            receipt.handed_over();
+        }
+        other @ (Admitted::Go(_) | Admitted::Refused(_) | Admitted::Stored { .. }) => panic!("{other:?}"),
+    }
+    rig.go("a").await;
+}
+
+#[tokio::test]
+async fn g04_a_connection_that_was_added_again_forgets_nothing() {
+    let house = House::with(EffectClass::Effect).await;
+    let first = {
+        let rig = house.host().await;
+        let first = rig.lose(rig.go("a").await).await;
+        house.reconnect(&rig.engine, EffectClass::Effect).await;
+        first
+    };
+    let why = house.host().await.refused("a").await;
+    assert!(why.contains(&first.to_string()), "{why}");
 }

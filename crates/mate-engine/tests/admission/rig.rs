@@ -125,6 +125,14 @@ impl House {
         let who = engine.authenticate(token.reveal()).await.unwrap();
         let uuid = || engine.entropy.uuid();
         engine.add_runtime(&who, uuid(), "none", json!({ "command": ["/bin/false"] })).await.unwrap();
+        Self::connect(&engine, &who, class).await;
+        let task = submit(&engine, &who).await;
+        Self { folder, task, who }
+    }
+
+    /// A connection of this name, and a grant of all its tools.
+    async fn connect(engine: &Engine, who: &Principal, class: EffectClass) {
+        let uuid = || engine.entropy.uuid();
         let connection = NewConnection {
             name: "demo".to_owned(),
             reach: Reach::Http { url: "http://127.0.0.1:9/mcp".to_owned() },
@@ -136,7 +144,7 @@ impl House {
             effect: None,
             verify: vec![recipe()],
         };
-        engine.add_connection(&who, uuid(), connection).await.unwrap();
+        engine.add_connection(who, uuid(), connection).await.unwrap();
         let grant = NewGrant {
             project: "default".to_owned(),
             connection: "demo".to_owned(),
@@ -146,9 +154,13 @@ impl House {
             expires: None,
             max_calls: None,
         };
-        engine.add_grant(&who, uuid(), grant).await.unwrap();
-        let task = submit(&engine, &who).await;
-        Self { folder, task, who }
+        engine.add_grant(who, uuid(), grant).await.unwrap();
+    }
+
+    /// Removes the connection and adds it again under its name.
+    pub(crate) async fn reconnect(&self, engine: &Engine, class: EffectClass) {
+        engine.remove_connection(&self.who, "demo").await.unwrap();
+        Self::connect(engine, &self.who, class).await;
     }
 
     /// The same home with another task, in a session of its own.

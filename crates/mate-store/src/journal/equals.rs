@@ -6,7 +6,7 @@ use super::{
     operations::{ONE, REPEAT, call_key},
 };
 use crate::{StoreError, decode as read, params::params};
-use mate_model::{ConnectionId, OperationId, records::Operation};
+use mate_model::{OperationId, records::Operation};
 
 /// The newest of each kind, by number; each by an index of its own, so that it does not grow with history.
 pub(super) const NUMBERS: &str = "SELECT
@@ -38,12 +38,12 @@ impl JournalReader {
     /// The store's, and [`StoreError::Corrupt`]: a call that cannot be compared must not be sent.
     pub async fn equals(
         &self,
-        connection: ConnectionId,
+        connection: &str,
         tool: &str,
         digest: &str,
         runtime_call: Option<&str>,
     ) -> Result<Equals, StoreError> {
-        let call = call_key(Some(connection), "", tool, digest).to_vec();
+        let call = call_key(connection, tool, digest).to_vec();
         let values = params![self.key.clone(), call.clone(), runtime_call];
         let rows = self.db.glance(NUMBERS, values).await?;
         let mut equals = Equals::default();

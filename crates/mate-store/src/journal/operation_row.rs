@@ -92,7 +92,7 @@ pub(super) fn add(
         ));
     }
     let to = columns(transition);
-    let call = call_key(operation.connection, &operation.connection_name, &operation.tool, &operation.digest);
+    let call = call_key(&operation.connection_name, &operation.tool, &operation.digest);
     let values = params![
         key.clone(),
         number(session, operation.id)?,

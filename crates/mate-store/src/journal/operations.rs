@@ -9,7 +9,7 @@ use crate::{
     page::Page,
     params::{one_more, params},
 };
-use mate_model::{ConnectionId, OperationId, TaskId, operation::OperationStateWord, records::Operation};
+use mate_model::{OperationId, TaskId, operation::OperationStateWord, records::Operation};
 
 macro_rules! select {
     ($rest:literal) => {
@@ -42,17 +42,13 @@ const COUNT_UNKNOWN: &str =
     AND turn = $2";
 const COUNT_OPEN: &str = "SELECT count(*) AS open FROM operations
     WHERE session = $1 AND state IN ('awaiting_approval', 'in_flight')";
-/// A short digest of which call it is: connection, tool and arguments.
+
+/// A short digest of which call it is: connection, tool and arguments. The connection counts by its name, so that one
+/// that was removed and added again does not forget what may have happened there.
 #[must_use]
-pub fn call_key(
-    connection: Option<ConnectionId>,
-    connection_name: &str,
-    tool: &str,
-    digest: &str,
-) -> [u8; 16] {
+pub fn call_key(connection: &str, tool: &str, digest: &str) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
-    let connection = connection.map_or_else(|| format!("?{connection_name}"), |id| id.to_string());
-    for part in [connection.as_str(), tool, digest] {
+    for part in [connection, tool, digest] {
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());
     }

@@ -37,6 +37,9 @@ const UNAPPLIED_OF_TASK: &str = concat!(
     " ORDER BY number LIMIT $5"
 );
 const APPLIED: &str = "UPDATE resolutions SET applied_at = $2 WHERE operation = $1 AND applied_at IS NULL";
+const REPEAT_BY: &str = "SELECT repeat_by FROM resolutions WHERE operation = $1 AND permit_repeat = 1";
+const TAKE_LEAVE: &str = "UPDATE resolutions SET repeat_by = $2
+    WHERE operation = $1 AND permit_repeat = 1 AND COALESCE(repeat_by, '') = $3";
 const UNSETTLED: &str = "SELECT count(*) AS items,
         COALESCE(SUM(CASE WHEN a.subject = t.turn THEN 1 ELSE 0 END), 0) AS own
     FROM attention a JOIN tasks t ON t.id = a.task
@@ -161,6 +164,35 @@ impl Ledger {
     /// The store's.
     pub async fn resolution_applied(&self, operation: OperationId, at: Micros) -> Result<(), StoreError> {
         self.db.execute(Statement::any(APPLIED, params![operation, at])).await.map(|_| ())
+    }
+
+    /// Whether the leave to repeat an operation was given, and which operation took it: none within when nobody did.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`].
+    pub async fn leave_to_repeat(
+        &self,
+        operation: OperationId,
+    ) -> Result<Option<Option<OperationId>>, StoreError> {
+        read::first(&self.db.fetch(REPEAT_BY, params![operation.to_string()]).await?, |row| {
+            row.opt_parse("repeat_by")
+        })
+    }
+
+    /// Takes the leave to repeat an operation for `by`, from nobody or from `from`; false when another was first. It is
+    /// taken before the intent: a crash between the two leaves it taken.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn take_leave_to_repeat(
+        &self,
+        operation: OperationId,
+        by: OperationId,
+        from: Option<OperationId>,
+    ) -> Result<bool, StoreError> {
+        let from = from.map_or_else(String::new, |id| id.to_string());
+        let values = params![operation.to_string(), by.to_string(), from];
+        Ok(self.db.execute(Statement::any(TAKE_LEAVE, values)).await? == 1)
     }
 
     /// What of a task is uncertain and not resolved. Contradictions are not: they change no state.

@@ -2,7 +2,7 @@
 
 use crate::support::{Journal, World, at, draft, new_turn, on_both, uuid};
 use mate_model::{
-    ConnectionId, Epoch, OperationId, TaskId,
+    Epoch, OperationId, TaskId,
     event::EventType,
     operation::{OperationCommand, OperationState, OperationStateWord, Outcome},
     task::StopEvidence,
@@ -14,7 +14,6 @@ use mate_store::{
     journal::Equals,
     journal::{BULK, OperationFacts},
 };
-use uuid::Uuid;
 
 on_both!(
     g03_a_permission_to_send_comes_only_from_a_committed_intent,
@@ -149,7 +148,7 @@ async fn end_of_turn(journal: &Journal) {
 
 async fn g04_an_uncertain_call_is_found_however_many_equal_ones_came_after_it(world: World) {
     let journal = world.journal().await;
-    let (connection, digest) = (ConnectionId::new(Uuid::from_u128(1)), "ab".repeat(32));
+    let (connection, digest) = ("tracker", "ab".repeat(32));
     let reader = journal.writer.reader();
     for number in 1..=2 {
         journal.writer.write(admit(&journal, number)).await.unwrap();

@@ -138,7 +138,7 @@ async fn g05_evidence_to_the_contrary_opens_attention_and_stays_open(world: Worl
 async fn g05_what_is_unsettled_is_counted_by_what_nobody_resolved(world: World) {
     let task = unknown(&world, 1_200, true).await;
     assert_eq!(world.ledger.unsettled(&task).await.unwrap(), Unsettled { operations: 1_200, own: true });
-    let turn = task.state.run().is_none().then(|| task.id);
+    let turn = task.state.run().is_none().then_some(task.id);
     assert!(turn.is_some(), "the claim is over");
     let own = world.ledger.own_attention(task.id).await.unwrap().expect("the turn");
     let settled = draft(EventType::TaskResolved, Some(task.id));

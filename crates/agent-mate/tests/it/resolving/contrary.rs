@@ -24,7 +24,7 @@ fn g05_an_answer_to_the_contrary_changes_nothing_by_itself(store: Store) {
     assert_eq!(world.task(&task)["state"], "completed", "final is final");
     assert_eq!(count(&world, &task, "ledger", "operation.contradicted"), 1);
     // A person takes note of it.
-    let seen = world.ok(&resolve(&operation, "succeeded", "it came after I had looked; nothing to be done"));
+    let seen = world.ok(&resolve(&operation, "failed", "it came after I had looked; nothing to be done"));
     assert_eq!(seen["state"], "failed", "still");
     assert!(seen["acknowledged_at"].is_string(), "{seen}");
     assert_eq!(seen["contradiction"]["acknowledgement"], "it came after I had looked; nothing to be done");

@@ -247,12 +247,14 @@ CREATE TABLE resolutions (
     evidence TEXT COLLATE "C" NOT NULL,
     proof TEXT COLLATE "C",
     permit_repeat BIGINT NOT NULL CHECK (permit_repeat IN (0, 1)),
+    repeat_by TEXT COLLATE "C",
     at BIGINT NOT NULL,
     applied_at BIGINT,
     contradictions BIGINT NOT NULL CHECK (contradictions >= 0),
     contradiction TEXT COLLATE "C",
     contradiction_open BIGINT NOT NULL CHECK (contradiction_open IN (0, 1)),
     FOREIGN KEY (project, session) REFERENCES sessions (project, id),
+    CHECK (repeat_by IS NULL OR permit_repeat = 1),
     CHECK ((contradictions > 0) = (contradiction IS NOT NULL)),
     CHECK (contradiction_open = 0 OR contradiction IS NOT NULL)
 );

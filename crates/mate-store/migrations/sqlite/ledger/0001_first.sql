@@ -247,12 +247,14 @@ CREATE TABLE resolutions (
     evidence TEXT NOT NULL,
     proof TEXT,
     permit_repeat INTEGER NOT NULL CHECK (permit_repeat IN (0, 1)),
+    repeat_by TEXT,
     at INTEGER NOT NULL,
     applied_at INTEGER,
     contradictions INTEGER NOT NULL CHECK (contradictions >= 0),
     contradiction TEXT,
     contradiction_open INTEGER NOT NULL CHECK (contradiction_open IN (0, 1)),
     FOREIGN KEY (project, session) REFERENCES sessions (project, id),
+    CHECK (repeat_by IS NULL OR permit_repeat = 1),
     CHECK ((contradictions > 0) = (contradiction IS NOT NULL)),
     CHECK (contradiction_open = 0 OR contradiction IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
