@@ -26,8 +26,8 @@ pub use journal::{
     Pending, Takeover, Written,
 };
 pub use ledger::{
-    AdmissionRow, Authority, Claim, Continued, IdempotencyKey, IdempotencyRecord, LEDGER_SCHEMA, Ledger,
-    LedgerError, NewTask, Submitted, TaskAuthority, Unsettled, Verification,
+    AdmissionRow, Authority, Claim, Continued, DuePlace, IdempotencyKey, IdempotencyRecord, LEDGER_SCHEMA,
+    Ledger, LedgerError, NewTask, Submitted, TaskAuthority, Unsettled, Verification,
 };
 pub use migration::{Migration, Schema, SchemaState};
 pub use page::Page;

@@ -20,11 +20,15 @@ const BOUND: Duration = Duration::from_secs(60);
 
 /// Asks through the session's bridge.
 struct Through {
-    bridge: Arc<Bridge>,
+    bridge: Option<Arc<Bridge>>,
     redactor: Arc<Redactor>,
 }
 
 impl Through {
+    fn bridge(&self) -> Result<&Bridge, String> {
+        self.bridge.as_deref().ok_or_else(|| "the session has no bridge".to_owned())
+    }
+
     fn clean(&self, text: &str) -> String {
         let text = self.redactor.redact(text);
         text.chars().take(300).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
@@ -41,7 +45,7 @@ impl Through {
 #[async_trait]
 impl Looker for Through {
     async fn says_read_only(&self, connection: ConnectionId, tool: &str) -> Result<bool, String> {
-        let definition = self.bounded(self.bridge.definition(connection, tool)).await?;
+        let definition = self.bounded(self.bridge()?.definition(connection, tool)).await?;
         Ok(says_read_only(&definition))
     }
 
@@ -50,9 +54,9 @@ impl Looker for Through {
         connection: ConnectionId,
         tool: &str,
         arguments: &Map<String, Value>,
-    ) -> Result<Value, String> {
-        let result = self.bounded(self.bridge.look(connection, tool, arguments)).await?;
-        serde_json::from_str(result.get()).map_err(|_| "the answer cannot be read".to_owned())
+    ) -> Result<String, String> {
+        let result = self.bounded(self.bridge()?.look(connection, tool, arguments)).await?;
+        Ok(result.get().to_owned())
     }
 }
 
@@ -98,8 +102,7 @@ impl Worker {
     }
 
     async fn take_look(&self, look: &Verification) -> Result<()> {
-        let Some(bridge) = &self.bridge else { return Ok(()) };
-        let through = Through { bridge: Arc::clone(bridge), redactor: Arc::clone(&self.redactor) };
+        let through = Through { bridge: self.bridge.clone(), redactor: Arc::clone(&self.redactor) };
         if let Some(said) = self.engine.verify(&self.reader, &self.session, look, &through).await? {
             tracing::info!(operation = %look.operation, %said, "looked whether a call has happened");
         }
@@ -113,10 +116,8 @@ impl Worker {
         }
         let mut needed = false;
         for look in looks {
-            let row = self.reader.operation(look.operation).await?;
-            let Some(connection) = row.and_then(|row| row.connection) else { continue };
-            let connection = self.engine.ledger.connection(connection).await?;
-            needed |= connection.is_some_and(|known| matches!(known.reach, Reach::Stdio { .. }));
+            // One that cannot be read needs none, and its look says why.
+            needed |= self.is_a_program(look).await.unwrap_or(false);
         }
         if !needed {
             return Ok(None);
@@ -125,6 +126,14 @@ impl Worker {
         let container = Arc::new(Container::start(&spec).await?);
         *self.container.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&container));
         Ok(Some(container))
+    }
+
+    /// Whether the upstream that a look asks is a program.
+    async fn is_a_program(&self, look: &Verification) -> Result<bool> {
+        let row = self.reader.operation(look.operation).await?;
+        let Some(connection) = row.and_then(|row| row.connection) else { return Ok(false) };
+        let connection = self.engine.ledger.connection(connection).await?;
+        Ok(connection.is_some_and(|known| matches!(known.reach, Reach::Stdio { .. })))
     }
 
     async fn end_place(&self, container: &Container) -> Result<()> {

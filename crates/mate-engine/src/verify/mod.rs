@@ -7,6 +7,7 @@
 mod ask;
 mod leave;
 mod plan;
+mod put_off;
 mod want;
 
 use crate::{Engine, EngineError};
@@ -34,7 +35,7 @@ pub trait Looker: Send + Sync {
     /// Why that cannot be found out, in words that are redacted.
     async fn says_read_only(&self, connection: ConnectionId, tool: &str) -> Result<bool, String>;
 
-    /// Calls a tool that only reads; bounded. Gives the `result` member.
+    /// Calls a tool that only reads; bounded. Gives the text of the `result` member.
     ///
     /// # Errors
     /// Why there is no result, in words that are redacted.
@@ -43,16 +44,29 @@ pub trait Looker: Send + Sync {
         connection: ConnectionId,
         tool: &str,
         arguments: &Map<String, Value>,
-    ) -> Result<Value, String>;
+    ) -> Result<String, String>;
 }
 
 impl Engine {
     /// Takes a look that is due, and takes in what it proves; says what it came to, if there was still something to
-    /// look for.
+    /// look for. One that fails counts as well, and the next one comes in its time.
     ///
     /// # Errors
-    /// The stores'. A look that was begun counts, and the next one comes in its time.
+    /// The stores', when not even that can be written.
     pub async fn verify(
+        &self,
+        reader: &JournalReader,
+        session: &Session,
+        look: &Verification,
+        looker: &dyn Looker,
+    ) -> Result<Option<Look>, EngineError> {
+        match self.look(reader, session, look, looker).await {
+            Ok(said) => Ok(said),
+            Err(error) => self.put_off(session, look, &error).await,
+        }
+    }
+
+    async fn look(
         &self,
         reader: &JournalReader,
         session: &Session,
@@ -94,8 +108,8 @@ impl Engine {
         match looker.look(plan.connection.id, &recipe.ask, &recipe.arguments).await {
             Err(why) => recipe.said(Look::CannotTell, &format!("no answer: {why}")),
             Ok(result) => match Answer::read(&result) {
-                None => recipe.said(Look::CannotTell, "it answered with an error"),
-                Some(answer) => recipe.weigh(&answer, asked_at.since(plan.given_up) / 1_000_000),
+                Err(why) => recipe.said(Look::CannotTell, &why.to_string()),
+                Ok(answer) => recipe.weigh(&answer, asked_at.since(plan.given_up) / 1_000_000),
             },
         }
     }

@@ -43,12 +43,27 @@ impl Engine {
         }
     }
 
-    /// The looks of a session that are due, the longest due first.
+    /// The looks of a session that are due, the longest due first. Rows that cannot be read are in the log, and hide no
+    /// others.
     ///
     /// # Errors
     /// The ledger's.
     pub async fn looks_due(&self, session: SessionId, most: u32) -> Result<Vec<Verification>, EngineError> {
-        Ok(self.ledger.verifications_due(session, self.clock.now(), most).await?)
+        let (now, wanted) = (self.clock.now(), usize::try_from(most).unwrap_or(usize::MAX));
+        let mut looks = Vec::new();
+        let mut after = None;
+        loop {
+            let page = self.ledger.verifications_due(session, now, after.as_ref(), PAGE).await?;
+            for corrupt in &page.corrupt {
+                tracing::error!(%corrupt, "a look cannot be read; it is not taken");
+            }
+            looks.extend(page.items);
+            if looks.len() >= wanted || page.next.is_none() {
+                looks.truncate(wanted);
+                return Ok(looks);
+            }
+            after = page.next;
+        }
     }
 
     /// Whether a worker has to take a look in the session.

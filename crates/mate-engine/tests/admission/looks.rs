@@ -4,17 +4,34 @@ use crate::rig::{House, Rig};
 use async_trait::async_trait;
 use mate_engine::Looker;
 use mate_model::{
-    ConnectionId, OperationId, operation::OperationStateWord, verification::Look, words::EffectClass,
+    ConnectionId, OperationId,
+    operation::OperationStateWord,
+    verification::{Look, MAX_TRIES},
+    words::EffectClass,
 };
+use mate_store::{SqliteDatabase, SqliteOptions, Statement};
 use serde_json::{Map, Value, json};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 
-/// Says yes, and counts how often it was asked. While it is asked for its class, a grant may be revoked.
+/// Answers, and keeps what it was asked. While it is asked for its class, a grant may be revoked.
 struct Upstream<'a> {
     rig: &'a Rig,
     house: &'a House,
     revokes: Option<String>,
-    asked: AtomicUsize,
+    answer: &'a str,
+    asked: Mutex<Vec<Value>>,
+}
+
+const YES: &str = r#"{"structuredContent": {"found": true}}"#;
+
+impl<'a> Upstream<'a> {
+    fn new(rig: &'a Rig, house: &'a House) -> Self {
+        Self { rig, house, revokes: None, answer: YES, asked: Mutex::default() }
+    }
+
+    fn asked(&self) -> Vec<Value> {
+        self.asked.lock().unwrap().clone()
+    }
 }
 
 #[async_trait]
@@ -26,10 +43,15 @@ impl Looker for Upstream<'_> {
         Ok(true)
     }
 
-    async fn look(&self, _: ConnectionId, tool: &str, _: &Map<String, Value>) -> Result<Value, String> {
+    async fn look(
+        &self,
+        _: ConnectionId,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<String, String> {
         assert_eq!(tool, "find");
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        Ok(json!({"structuredContent": {"found": true}}))
+        self.asked.lock().unwrap().push(arguments.clone().into());
+        Ok(self.answer.to_owned())
     }
 }
 
@@ -43,12 +65,11 @@ async fn look(revoked: bool) -> (Rig, OperationId, Option<Look>, usize) {
     rig.engine.ledger.open_verifications(&house.task, &[lost], now).await.unwrap();
     let session = rig.engine.ledger.session(house.task.session).await.unwrap().unwrap();
     let due = rig.engine.looks_due(session.id, 9).await.unwrap();
-    let upstream =
-        Upstream { rig: &rig, house: &house, revokes: revoked.then_some(grant), asked: AtomicUsize::new(0) };
+    let upstream = Upstream { revokes: revoked.then_some(grant), ..Upstream::new(&rig, &house) };
     let said = rig.engine.verify(&rig.reader, &session, &due[0], &upstream).await.unwrap();
     // The same look is not taken twice: it was read before it was taken.
     assert_eq!(rig.engine.verify(&rig.reader, &session, &due[0], &upstream).await.unwrap(), None);
-    let asked = upstream.asked.load(Ordering::SeqCst);
+    let asked = upstream.asked().len();
     (rig, lost, said, asked)
 }
 
@@ -66,4 +87,84 @@ async fn g05_a_look_that_tells_settles_once() {
     let resolution = rig.engine.ledger.resolution(lost).await.unwrap().unwrap();
     assert_eq!(resolution.finding.verdict.state(), OperationStateWord::Succeeded);
     assert_eq!(rig.engine.ledger.verification(lost).await.unwrap().unwrap().due_at, None);
+}
+
+/// Wants looks for operations of the house's task, and takes all that are due; what each came to.
+async fn look_for(upstream: &Upstream<'_>, wanted: &[OperationId]) -> Vec<(OperationId, Option<Look>)> {
+    let (rig, task) = (upstream.rig, &upstream.house.task);
+    let ledger = &rig.engine.ledger;
+    ledger.open_verifications(task, wanted, rig.engine.clock.now()).await.unwrap();
+    let session = ledger.session(task.session).await.unwrap().unwrap();
+    let mut said = Vec::new();
+    for due in rig.engine.looks_due(session.id, 9).await.unwrap() {
+        let look = rig.engine.verify(&rig.reader, &session, &due, upstream).await.unwrap();
+        said.push((due.operation, look));
+    }
+    said
+}
+
+#[tokio::test]
+async fn g05_a_look_that_fails_counts_and_the_others_are_taken() {
+    let house = House::with(EffectClass::Effect).await;
+    let rig = house.host().await;
+    house.grant(&rig.engine, "find").await;
+    let (bad, good) = (rig.lose(rig.go("a").await).await, rig.lose(rig.go("b").await).await);
+    let path = rig.engine.home.session(house.task.session).journal();
+    let journal = SqliteDatabase::open(&path, SqliteOptions::JOURNAL).await.unwrap();
+    let spoil = "UPDATE operations SET shape = 'no shape' WHERE number = 1";
+    mate_store::Database::execute(&journal, Statement::one(spoil, vec![])).await.unwrap();
+    assert!(rig.reader.operation(bad).await.is_err());
+    let upstream = Upstream::new(&rig, &house);
+    let said = look_for(&upstream, &[bad, good]).await;
+    assert_eq!(said, [(bad, Some(Look::CannotTell)), (good, Some(Look::Happened))]);
+    let mut pause = 0;
+    for tries in 1.. {
+        let looks = rig.engine.ledger.verification(bad).await.unwrap().unwrap();
+        assert_eq!(looks.tries, tries);
+        let Some(due_at) = looks.due_at else { break };
+        let left = due_at.since(rig.engine.clock.now());
+        assert!(left > pause, "the pause grows: {left} after {pause}");
+        assert_eq!(look_for(&upstream, &[]).await, [], "not before its time");
+        pause = left;
+        rig.clock.move_on(left);
+        assert_eq!(look_for(&upstream, &[]).await, [(bad, Some(Look::CannotTell))]);
+    }
+    assert_eq!(rig.engine.ledger.verification(bad).await.unwrap().unwrap().tries, MAX_TRIES);
+    let events = rig.engine.ledger.events(house.task.project, 0, 200).await.unwrap().items;
+    let failed = events.iter().filter(|event| {
+        event.data["detail"].as_str().is_some_and(|why| why.starts_with("it failed: corrupt row"))
+    });
+    assert_eq!(failed.count(), 6, "each says why");
+    assert_eq!(upstream.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn g05_a_look_asks_by_the_key_of_the_earlier_sessions_call() {
+    let old = House::with(EffectClass::Idempotent).await;
+    let new = old.another().await;
+    let first = {
+        let rig = old.host().await;
+        rig.lose(rig.go("a").await).await
+    };
+    let rig = new.host_after(&[old.task.session]).await;
+    new.grant(&rig.engine, "find").await;
+    let go = rig.go("a").await;
+    assert_eq!(go.idempotency_key(), first);
+    let repeat = rig.lose(go).await;
+    let upstream = Upstream::new(&rig, &new);
+    assert_eq!(look_for(&upstream, &[repeat]).await, [(repeat, Some(Look::Happened))]);
+    assert_eq!(upstream.asked(), [json!({"key": first})]);
+}
+
+#[tokio::test]
+async fn g05_an_answer_that_says_a_member_twice_settles_nothing() {
+    let house = House::with(EffectClass::Effect).await;
+    let rig = house.host().await;
+    house.grant(&rig.engine, "find").await;
+    let lost = rig.lose(rig.go("a").await).await;
+    let twice = r#"{"structuredContent": {"found": false, "found": true}}"#;
+    let upstream = Upstream { answer: twice, ..Upstream::new(&rig, &house) };
+    assert_eq!(look_for(&upstream, &[lost]).await, [(lost, Some(Look::CannotTell))]);
+    assert_eq!(upstream.asked().len(), 1);
+    assert!(rig.engine.ledger.resolution(lost).await.unwrap().is_none());
 }

@@ -43,6 +43,11 @@ pub(crate) struct Movable {
 }
 
 impl Movable {
+    /// Moves it further.
+    pub(crate) fn move_on(&self, micros: i64) {
+        self.by.fetch_add(micros, Ordering::SeqCst);
+    }
+
     pub(crate) fn move_by(&self, micros: i64) {
         self.by.store(micros, Ordering::SeqCst);
     }
@@ -102,7 +107,8 @@ async fn open(home: &Path) -> (Arc<Engine>, Arc<Movable>) {
 
 /// Calls of `note` are looked for.
 fn recipe() -> Recipe {
-    let text = r#"{"tools": ["note"], "ask": "find", "happened": [{"at": "/found", "equals": true}]}"#;
+    let text = r#"{"tools": ["note"], "ask": "find", "arguments": {"key": "{operation}"},
+        "happened": [{"at": "/found", "equals": true}]}"#;
     serde_json::from_str(text).unwrap()
 }
 

@@ -3,11 +3,12 @@
 
 mod check;
 mod fill;
+mod strict;
 mod weigh;
 
 pub use check::BadRecipe;
 pub use fill::{Known, Unfillable};
-pub use weigh::Answer;
+pub use weigh::{Answer, BadAnswer};
 
 use crate::words::words;
 use serde::{Deserialize, Deserializer, Serialize};

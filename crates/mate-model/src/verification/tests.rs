@@ -9,7 +9,7 @@ fn recipe(more: Value) -> Recipe {
 
 fn look(recipe: &Recipe, structured: Value) -> Look {
     let result = json!({"content": [], "structuredContent": structured});
-    recipe.weigh(&Answer::read(&result).expect("an answer"), 30).look
+    recipe.weigh(&Answer::read(&result.to_string()).expect("an answer"), 30).look
 }
 
 fn known(shape: &Value) -> Known<'_> {
@@ -25,14 +25,32 @@ fn g05_only_an_answer_of_the_right_kind_says_something() {
         assert_eq!(look(&asked, odd.clone()), Look::CannotTell, "{odd}");
     }
     assert_eq!(look(&asked, json!({"done": null})), Look::CannotTell);
-    assert_eq!(Answer::read(&json!({"isError": true, "structuredContent": {"done": false}})), None);
-    assert_eq!(Answer::read(&json!("no result")), None);
-    let empty = Answer::read(&json!({"content": []})).expect("an answer");
+    let failed = r#"{"isError": true, "structuredContent": {"done": false}}"#;
+    assert_eq!(Answer::read(failed), Err(BadAnswer::Failed));
+    assert_eq!(Answer::read("\"no result\""), Err(BadAnswer::Unreadable));
+    let empty = Answer::read(r#"{"content": []}"#).expect("an answer");
     assert_eq!(asked.weigh(&empty, 99).look, Look::CannotTell, "nothing is no `no`");
     let absent = recipe(json!({"happened": [], "did_not_happen": [{"at": "/issue", "exists": false}]}));
     assert_eq!(absent.weigh(&empty, 99).look, Look::CannotTell, "nothing is no `no`");
     assert_eq!(look(&absent, json!({"issue": {}})), Look::CannotTell);
     assert_eq!(look(&absent, json!({"issue": null})), Look::DidNotHappen);
+}
+
+#[test]
+fn g05_an_answer_that_says_a_member_twice_says_nothing() {
+    for twice in [
+        r#"{"structuredContent": {"done": false, "done": true}}"#,
+        r#"{"structuredContent": {"done": false}, "structuredContent": {"done": true}}"#,
+        r#"{"isError": true, "isError": false, "structuredContent": {"done": true}}"#,
+        r#"{"structuredContent": {"done": true, "deep": [{"n": 1, "\u006e": 1}]}}"#,
+    ] {
+        assert_eq!(Answer::read(twice), Err(BadAnswer::Unreadable), "{twice}");
+    }
+    let text = |inner: &str| json!({"content": [{"type": "text", "text": inner}]}).to_string();
+    let weigh =
+        |inner: &str| recipe(json!({})).weigh(&Answer::read(&text(inner)).expect("an answer"), 30).look;
+    assert_eq!(weigh(r#"{"done": false, "done": true}"#), Look::CannotTell);
+    assert_eq!(weigh(r#"{"done": true, "n": [1, -2, 0.5, null, "x"]}"#), Look::Happened);
 }
 
 #[test]

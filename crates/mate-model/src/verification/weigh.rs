@@ -1,6 +1,6 @@
 //! What an answer says.
 
-use super::{Condition, Look, Recipe, Said};
+use super::{Condition, Look, Recipe, Said, strict};
 use serde_json::Value;
 
 /// A read tool's answer, as far as conditions look at it.
@@ -12,14 +12,27 @@ pub struct Answer {
     pub text: Option<String>,
 }
 
+/// Why an answer says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadAnswer {
+    /// It says `isError`.
+    #[error("it answered with an error")]
+    Failed,
+    /// It is no result, or no JSON; or a member occurs twice in it.
+    #[error("the answer cannot be read: it is no tool result, or it says a member twice")]
+    Unreadable,
+}
+
 impl Answer {
-    /// Reads a `tools/call` result; none when it says `isError`, or is none.
-    #[must_use]
-    pub fn read(result: &Value) -> Option<Self> {
-        let result = result.as_object()?;
+    /// Reads the text of a `tools/call` result.
+    ///
+    /// # Errors
+    /// Why it says nothing.
+    pub fn read(result: &str) -> Result<Self, BadAnswer> {
+        let Ok(Value::Object(result)) = strict::read(result) else { return Err(BadAnswer::Unreadable) };
         match result.get("isError") {
             None | Some(Value::Bool(false)) => {}
-            Some(_) => return None,
+            Some(_) => return Err(BadAnswer::Failed),
         }
         let blocks = result.get("content").and_then(Value::as_array);
         let texts: Vec<&str> = blocks
@@ -31,9 +44,8 @@ impl Answer {
         let text = (!texts.is_empty()).then(|| texts.join("\n"));
         let structured = result.get("structuredContent").filter(|value| value.is_object()).cloned();
         // Servers without structured content put their JSON into the text.
-        let structured =
-            structured.or_else(|| text.as_deref().and_then(|text| serde_json::from_str(text).ok()));
-        Some(Self { structured, text })
+        let structured = structured.or_else(|| text.as_deref().and_then(|text| strict::read(text).ok()));
+        Ok(Self { structured, text })
     }
 }
 

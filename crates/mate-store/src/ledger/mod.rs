@@ -35,7 +35,7 @@ pub use idempotency::{Claim, IdempotencyKey, IdempotencyRecord};
 pub use resolutions::Unsettled;
 pub use submit::{Continued, NewTask, Submitted};
 pub use tokens::Authority;
-pub use verifications::Verification;
+pub use verifications::{DuePlace, Verification};
 
 use crate::{Database, Migration, Schema, SchemaState, StoreError};
 use std::sync::{Arc, atomic::AtomicI64};

@@ -1,7 +1,11 @@
 //! Looks whether unknown operations have happened: how often one was taken, and when the next is due.
 
 use super::{Ledger, LedgerError, error::Refused};
-use crate::{Row, Statement, StoreError, decode, params::params};
+use crate::{
+    Row, Statement, StoreError, decode,
+    page::Page,
+    params::{one_more, params},
+};
 use mate_model::{
     Micros, OperationId, SessionId, TaskId,
     event::Draft,
@@ -15,7 +19,8 @@ const OPEN: &str = "INSERT INTO verifications (operation, session, project, task
     VALUES ($1, $2, $3, $4, 0, $5) ON CONFLICT (operation) DO NOTHING";
 const ONE: &str = "SELECT operation, task, tries, due_at FROM verifications WHERE operation = $1";
 const DUE: &str = "SELECT operation, task, tries, due_at FROM verifications
-    WHERE session = $1 AND due_at <= $2 ORDER BY due_at, operation LIMIT $3";
+    WHERE session = $1 AND due_at <= $2 AND (due_at > $3 OR (due_at = $3 AND operation > $4))
+    ORDER BY due_at, operation LIMIT $5";
 const TAKE: &str = "UPDATE verifications SET tries = tries + 1, due_at = $3
     WHERE operation = $1 AND tries = $2 AND due_at IS NOT NULL";
 const AGAIN: &str = "UPDATE verifications SET due_at = $3 WHERE operation = $1 AND tries = $2";
@@ -34,6 +39,13 @@ pub struct Verification {
     pub tries: i64,
     /// When the next one is to be taken, if there is one.
     pub due_at: Option<Micros>,
+}
+
+/// A place in a list of due looks. Rows that cannot be read have one as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DuePlace {
+    due_at: i64,
+    operation: String,
 }
 
 fn decode(row: &Row) -> Result<Verification, StoreError> {
@@ -79,18 +91,24 @@ impl Ledger {
         decode::first(&self.db.fetch(ONE, params![operation]).await?, decode)
     }
 
-    /// The looks of a session that are due by `now`, the longest due first.
+    /// The looks of a session that are due by `now`, the longest due first, after a place in this list.
     ///
     /// # Errors
-    /// The store's, and [`StoreError::Corrupt`].
+    /// The store's.
     pub async fn verifications_due(
         &self,
         session: SessionId,
         now: Micros,
+        after: Option<&DuePlace>,
         limit: u32,
-    ) -> Result<Vec<Verification>, StoreError> {
-        let rows = self.db.fetch(DUE, params![session, now, i64::from(limit)]).await?;
-        rows.iter().map(decode).collect()
+    ) -> Result<Page<Verification, DuePlace>, StoreError> {
+        let (due_at, operation) =
+            after.map_or((i64::MIN, ""), |after| (after.due_at, after.operation.as_str()));
+        let values = params![session, now, due_at, operation, one_more(limit)];
+        let rows = self.db.fetch(DUE, values).await?;
+        Page::read(&rows, limit, decode, |row| {
+            Ok(DuePlace { due_at: row.int("due_at")?, operation: row.text("operation")?.to_owned() })
+        })
     }
 
     /// Takes a look as it was read, before anything is asked: it counts, and the next is due at `next`. False when

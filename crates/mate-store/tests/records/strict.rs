@@ -1,9 +1,14 @@
 //! Rows are read strictly: a bad one is named, and never hides the others.
 
-use crate::support::{World, on_both};
+use crate::support::{World, at, on_both};
+use mate_model::OperationId;
 use mate_store::{Statement, StoreError};
 
-on_both!(a_corrupt_row_is_named_and_the_others_are_read, a_corrupt_event_does_not_hide_the_log);
+on_both!(
+    a_corrupt_row_is_named_and_the_others_are_read,
+    a_corrupt_event_does_not_hide_the_log,
+    g11_a_corrupt_look_hides_no_other,
+);
 
 fn named(error: &StoreError, wanted: (&str, &str, &str)) {
     let StoreError::Corrupt { table, row, column, .. } = error else { panic!("{error}") };
@@ -44,4 +49,29 @@ async fn a_corrupt_event_does_not_hide_the_log(world: World) {
     named(&page.corrupt[0], ("journal_events", "3", "type"));
     assert_eq!(page.next, Some(4));
     assert_eq!(reader.verify_chain().await.unwrap().broken.map(|broken| broken.seq), Some(3));
+}
+
+async fn g11_a_corrupt_look_hides_no_other(world: World) {
+    let task = world.submit(world.add_session().await.id).await;
+    let id = |number| OperationId { session: task.session, number };
+    world.ledger.open_verifications(&task, &[id(1), id(2), id(3)], at(5)).await.unwrap();
+    for number in [1, 2] {
+        let sql = "UPDATE verifications SET operation = $2, due_at = 1 WHERE operation = $1";
+        let nonsense = format!("op_nonsense_{number}");
+        let values = vec![id(number).into(), nonsense.as_str().into()];
+        world.db.execute(Statement::one(sql, values)).await.unwrap();
+    }
+    let (mut after, mut named_rows, mut found) = (None, Vec::new(), Vec::new());
+    for _ in 0..3 {
+        let page = world.ledger.verifications_due(task.session, at(5), after.as_ref(), 1).await.unwrap();
+        for corrupt in &page.corrupt {
+            let StoreError::Corrupt { table, row, column, .. } = corrupt else { panic!("{corrupt}") };
+            assert_eq!((table.as_str(), column.as_str()), ("verifications", "operation"));
+            named_rows.push(row.clone());
+        }
+        found.extend(page.items.iter().map(|look| look.operation));
+        after = page.next;
+    }
+    assert_eq!((found, after), (vec![id(3)], None));
+    assert_eq!(named_rows, ["op_nonsense_1", "op_nonsense_2"]);
 }
