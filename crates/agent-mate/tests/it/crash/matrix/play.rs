@@ -135,6 +135,10 @@ impl Stage {
     }
 
     fn begin(&mut self, name: &str) -> Begun {
+        // The worker of the run before may be about to end: it must not be the one that is held.
+        until("the end of the workers before", || {
+            self.world.processes("session-worker ").is_empty().then_some(())
+        });
         let Plan { point, scene, role, number } = self.plan;
         let instructions = scene.instructions(name);
         let add = ["task", "add", "--project", "default", "--key", name, instructions.as_str()];
