@@ -108,6 +108,10 @@ impl Stage {
 
     /// Plays the point with its own process killed; says whether the reach that is meant came at all.
     pub(super) fn itself_once(&mut self, number: u64) -> bool {
+        // The worker of the run before may be about to end: it must not be the one that is held.
+        until("the end of the workers before", || {
+            self.world.processes("session-worker ").is_empty().then_some(())
+        });
         self.plan.number = number;
         let name = format!("{}-{}-{number}", self.plan.point, self.plan.role);
         let begun = self.begin(&name);
@@ -135,10 +139,6 @@ impl Stage {
     }
 
     fn begin(&mut self, name: &str) -> Begun {
-        // The worker of the run before may be about to end: it must not be the one that is held.
-        until("the end of the workers before", || {
-            self.world.processes("session-worker ").is_empty().then_some(())
-        });
         let Plan { point, scene, role, number } = self.plan;
         let instructions = scene.instructions(name);
         let add = ["task", "add", "--project", "default", "--key", name, instructions.as_str()];
