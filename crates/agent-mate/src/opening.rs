@@ -5,7 +5,7 @@ use mate_engine::{
     Engine, Home, Settings, Stores,
     surroundings::{SystemClock, SystemEntropy},
 };
-use mate_guard::{Vault, key_file};
+use mate_guard::key_file;
 use mate_store::{
     Database, JOURNAL_SCHEMA, Ledger, PostgresDatabase, SqliteDatabase, SqliteOptions,
     postgres::PostgresOptions,
@@ -62,16 +62,6 @@ pub(crate) async fn open_any(home: &Home) -> Result<Opened> {
     };
     let ledger = Ledger::new(database);
     ledger.migrate().await?;
-    let vault = Vault::new(&key);
-    let engine = Engine {
-        ledger,
-        stores,
-        home: home.clone(),
-        key,
-        vault,
-        clock,
-        entropy,
-        aside: mate_engine::aside::Aside::default(),
-    };
+    let engine = Engine::new(ledger, stores, home.clone(), key, clock, entropy);
     Ok(Opened { engine: Arc::new(engine), settings })
 }

@@ -66,3 +66,19 @@ pub struct Engine {
     /// What could not be looked after.
     pub aside: aside::Aside,
 }
+
+impl Engine {
+    /// An engine over opened stores. Nothing is set aside yet.
+    #[must_use]
+    pub fn new(
+        ledger: Ledger,
+        stores: Stores,
+        home: Home,
+        key: Key,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Self {
+        let vault = Vault::new(&key);
+        Self { ledger, stores, home, key, vault, clock, entropy, aside: aside::Aside::default() }
+    }
+}

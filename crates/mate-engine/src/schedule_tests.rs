@@ -4,7 +4,7 @@ use crate::{
     surroundings::{SystemClock, SystemEntropy},
 };
 use async_trait::async_trait;
-use mate_guard::{Vault, key_file};
+use mate_guard::key_file;
 use mate_model::{
     Epoch, RuntimeId, SessionId,
     records::{Runtime, Session},
@@ -53,17 +53,8 @@ async fn engine(folder: &Path) -> Engine {
     let database = SqliteDatabase::open(&home.ledger(), SqliteOptions::LEDGER).await.expect("a ledger");
     let ledger = Ledger::new(Arc::new(database));
     ledger.migrate().await.expect("a schema");
-    let (stores, vault) = (Stores::embedded(home.clone()), Vault::new(&key));
-    Engine {
-        ledger,
-        stores,
-        home,
-        key,
-        vault,
-        clock: Arc::new(SystemClock::default()),
-        entropy,
-        aside: crate::aside::Aside::default(),
-    }
+    let stores = Stores::embedded(home.clone());
+    Engine::new(ledger, stores, home, key, Arc::new(SystemClock::default()), entropy)
 }
 
 /// A session with an accepted task.

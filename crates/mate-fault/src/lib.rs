@@ -4,7 +4,7 @@
 //! Without the feature `points` a point is compiled to nothing: only its name is checked. With it, a process that
 //! was started with [`VARIABLE`] set to a folder looks for a file named like the point when it gets there. Is there
 //! one, it is renamed to `POINT.hit.PID`, and the process waits at the point until `POINT.go` is there, for a
-//! minute at most. The file says which reach is meant: `ROLE NUMBER`, where a process has the role that stands among
+//! minute at most; then the `hit` file is removed. The file says which reach is meant: `ROLE NUMBER`, where a process has the role that stands among
 //! its arguments (`serve`, `session-worker`, `keeper`), and the number counts that process's reaches from when the
 //! file was there. An empty file means the next reach of any process. A file `POINT.slow` with a number of
 //! milliseconds makes every reach take so much longer.

@@ -3,5 +3,6 @@
 
 pub mod explorer;
 pub mod memory;
+pub mod mounts;
 pub mod postgres;
 pub mod sqlite;

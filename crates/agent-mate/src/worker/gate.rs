@@ -73,7 +73,9 @@ impl WorkerGate {
             result_size: result.and_then(|result| i64::try_from(result.get().len()).ok()),
             result_type: result.map(|result| result_type(result)),
         };
-        Ended { outcome, facts, result: result.map(|result| result.get().to_owned()) }
+        // A longer one is not kept, and so not copied.
+        let short = result.filter(|result| result.get().len() <= admit::KEEP);
+        Ended { outcome, facts, result: short.map(|result| result.get().to_owned()) }
     }
 }
 

@@ -83,18 +83,7 @@ fn g05_a_read_that_was_interrupted_is_failed_and_not_unknown() {
     let world = World::empty(Store::Sqlite);
     world.scripted("scripted", &[]);
     world.upstream("demo", &[]);
-    world.ok(&[
-        "grant",
-        "add",
-        "--project",
-        "default",
-        "--connection",
-        "demo",
-        "--tools",
-        "*",
-        "--effect",
-        "read",
-    ]);
+    world.grant_as("demo", "*", "read");
     let (task, session) = in_the_call(&world);
     world.worker(&session).kill();
     let (ended, code) = world.wait(&task);

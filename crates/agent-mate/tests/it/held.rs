@@ -2,11 +2,12 @@
 
 use crate::harness::{Store, World, id, until, while_true};
 use mate_testkit::{
+    mounts,
     postgres::{Cluster, TestDatabase},
     sqlite::WriteLock,
 };
 use serde_json::{Value, json};
-use std::{fs, path::PathBuf, process::Command, time::Duration};
+use std::{fs, path::PathBuf, time::Duration};
 
 /// A call that is answered while the journal is away, and a word of the runtime when it has heard the answer.
 fn steps() -> Value {
@@ -140,41 +141,18 @@ fn g05_a_worker_killed_without_a_database_leaves_its_proof() {
     drop(world);
 }
 
-const INSIDE: &str = "MATE_TEST_OWN_MOUNTS";
-
 /// Runs the other test where only its processes see what it mounts.
 #[test]
 fn g13_a_full_disk_holds_answers_and_refuses_what_is_new() {
-    let run = |user: &[&str]| {
-        Command::new("unshare")
-            .args(user)
-            .arg("--mount")
-            .arg(std::env::current_exe().expect("this program"))
-            .args(["--exact", "held::child_fills_the_disk", "--ignored", "--nocapture"])
-            .env(INSIDE, "1")
-            .output()
-            .expect("`unshare` is part of util-linux: apt-get install util-linux")
-    };
-    let mut out = run(&[]);
-    if !out.status.success() && !String::from_utf8_lossy(&out.stdout).contains("running 1 test") {
-        out = run(&["--user", "--map-root-user"]);
-    }
-    let said = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-    assert!(
-        out.status.success() && said.contains("1 passed"),
-        "needs root or user namespaces (sysctl kernel.unprivileged_userns_clone=1) to mount a small tmpfs: {said}"
-    );
+    mounts::run_with_own_mounts("held::child_fills_the_disk").expect("it passes");
 }
 
 #[test]
 #[ignore = "a child process of the test above"]
 fn child_fills_the_disk() {
-    assert!(std::env::var_os(INSIDE).is_some(), "only as a child");
     let world = World::new(Store::Sqlite);
     let sessions = world.home().join("sessions");
-    let mounted =
-        Command::new("mount").args(["-t", "tmpfs", "-o", "size=4m,mode=700", "none"]).arg(&sessions).status();
-    assert!(mounted.expect("`mount`").success());
+    mounts::mount_small_disk(&sessions, "4m").expect("mounted");
     let (task, session) = in_the_call(&world);
     let filler = fill(sessions.join("filler"));
     until_held(&world, &session);

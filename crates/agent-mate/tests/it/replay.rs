@@ -119,18 +119,7 @@ fn world_with(store: Store, class: &str) -> World {
     let world = World::empty(store);
     world.scripted("scripted", &[]);
     world.upstream("demo", &[]);
-    world.ok(&[
-        "grant",
-        "add",
-        "--project",
-        "default",
-        "--connection",
-        "demo",
-        "--tools",
-        "*",
-        "--effect",
-        class,
-    ]);
+    world.grant_as("demo", "*", class);
     world
 }
 

@@ -47,19 +47,7 @@ fn world(store: Store, recipe: &Value) -> World {
 }
 
 fn grant_read(world: &World, tools: &str) -> String {
-    let words = [
-        "grant",
-        "add",
-        "--project",
-        "default",
-        "--connection",
-        "demo",
-        "--effect",
-        "read",
-        "--tools",
-        tools,
-    ];
-    id(&world.ok(&words))
+    world.grant_as("demo", tools, "read")
 }
 
 fn slow(key: &str, seconds: u32) -> Value {

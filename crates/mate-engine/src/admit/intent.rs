@@ -1,7 +1,8 @@
 //! From a request to a permit: judge, commit the intent, read again.
 
 use super::{
-    Admission, CurrentTurn, Receipt,
+    Admission, Admitted, CurrentTurn, Go,
+    deny::next_step,
     replay::{Passage, Way},
     request::{Imprint, Request},
     standing::Allowed,
@@ -9,7 +10,7 @@ use super::{
 };
 use crate::{EngineError, spill::Slot};
 use mate_model::{
-    Micros, OperationId,
+    Micros,
     event::{Draft, EventType},
     operation::{OperationCommand, OperationState, Permit},
     records::{Connection, Grant, Operation},
@@ -17,63 +18,6 @@ use mate_model::{
 };
 use mate_store::Change;
 use serde_json::json;
-
-/// The leave to send one call, once.
-#[derive(Debug)]
-pub struct Go {
-    pub(super) permit: Permit,
-    pub(super) class: EffectClass,
-    pub(super) turn: CurrentTurn,
-    pub(super) twin: Option<TwinGuard>,
-    pub(super) settles: Vec<Operation>,
-    pub(super) call: TwinKey,
-    pub(super) round: i64,
-    pub(super) intended_at: Micros,
-    pub(super) key: OperationId,
-    /// Room for the outcome, should the journal not take it.
-    pub(super) slot: Slot,
-    /// The W3C trace id of the call, 32 hexadecimal digits.
-    pub trace: String,
-}
-
-impl Go {
-    /// The operation that may be sent.
-    #[must_use]
-    pub const fn operation(&self) -> OperationId {
-        self.permit.operation()
-    }
-
-    /// The operation whose id is the call's idempotency key: its own, or that of the one that it repeats.
-    #[must_use]
-    pub const fn idempotency_key(&self) -> OperationId {
-        self.key
-    }
-}
-
-/// What was decided.
-#[derive(Debug)]
-pub enum Admitted {
-    /// The intent is durable and the authority still stands.
-    Go(Box<Go>),
-    /// Not to be sent; the words are for the agent.
-    Refused(String),
-    /// Not to be sent: the words tell the agent what became of an equal call.
-    Told {
-        /// The words.
-        text: String,
-        /// To be handed over with them.
-        receipt: Receipt,
-    },
-    /// Not to be sent: an equal call has succeeded, and its result had not reached the runtime.
-    Stored {
-        /// That call.
-        operation: OperationId,
-        /// Its result as the upstream gave it: the `result` member, byte for byte.
-        result: String,
-        /// To be handed over with it.
-        receipt: Receipt,
-    },
-}
 
 impl Admission {
     /// Judges a call. Every refusal is recorded as an operation with its reason.
@@ -264,65 +208,7 @@ impl Admission {
         Ok((permit, slot))
     }
 
-    /// Records that a result is given to the runtime which it had not heard of.
-    async fn redeliver(
-        &self,
-        request: &Request<'_>,
-        turn: CurrentTurn,
-        operation: OperationId,
-    ) -> Result<(), EngineError> {
-        let data =
-            json!({ "operation": operation, "runtime_call": request.runtime_call.map(|id| self.clean(id)) });
-        let (kind, at) = (EventType::OperationRedelivered, self.now());
-        let event = Draft { kind, task: Some(turn.task), turn: Some(turn.turn), at, data };
-        self.journal.write(vec![Change::Event(event)]).await?;
-        Ok(())
-    }
-
-    /// Records a refusal and says it to the agent.
-    pub(super) async fn deny(
-        &self,
-        request: &Request<'_>,
-        turn: CurrentTurn,
-        requested_at: Micros,
-        allowed: Option<&Allowed<'_>>,
-        reason: DenyReason,
-        why: &str,
-    ) -> Result<Admitted, EngineError> {
-        let now = self.now();
-        let imprint = self.imprint(request, allowed.map(|allowed| allowed.connection));
-        let class = allowed.map_or(EffectClass::Effect, |allowed| {
-            class_of(allowed.grant, allowed.connection, request.says_read_only)
-        });
-        let operation = self.operation(request, turn, requested_at, allowed, class, imprint, String::new());
-        let command = OperationCommand::Deny { reason, detail: why.to_owned() };
-        let transition = OperationState::Requested.decide(class, command, now).map_err(EngineError::from)?;
-        let event = self.event(
-            EventType::OperationDenied,
-            &operation,
-            now,
-            json!({ "reason": reason, "detail": why }),
-        );
-        let operation = Operation { state: transition.to().clone(), recorded_at: Some(now), ..operation };
-        self.journal
-            .write(vec![
-                Change::AddOperation { operation: Box::new(operation), transition },
-                Change::Event(event),
-            ])
-            .await?;
-        mate_fault::point_async!("deny.committed");
-        Ok(Admitted::Refused(format!("{why}. The call was NOT made. {}", next_step(reason))))
-    }
-
-    /// Records a call that the bridge refused before it came here.
-    pub async fn refused(&self, request: &Request<'_>, reason: DenyReason, why: &str) {
-        let Some(turn) = self.current() else { return };
-        if let Err(error) = self.deny(request, turn, self.now(), None, reason, why).await {
-            tracing::warn!(%error, "a refused call could not be recorded");
-        }
-    }
-
-    fn imprint(&self, request: &Request<'_>, connection: Option<&Connection>) -> Imprint {
+    pub(super) fn imprint(&self, request: &Request<'_>, connection: Option<&Connection>) -> Imprint {
         let prefix = format!("{}.", request.tool);
         let fields =
             connection.map(|connection| connection.settings.allow_fields.as_slice()).unwrap_or_default();
@@ -332,7 +218,7 @@ impl Admission {
     }
 
     #[expect(clippy::too_many_arguments, reason = "each is one column of the record")]
-    fn operation(
+    pub(super) fn operation(
         &self,
         request: &Request<'_>,
         turn: CurrentTurn,
@@ -376,7 +262,13 @@ impl Admission {
         self.redactor.redact(text).chars().take(200).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
     }
 
-    fn event(&self, kind: EventType, operation: &Operation, at: Micros, more: serde_json::Value) -> Draft {
+    pub(super) fn event(
+        &self,
+        kind: EventType,
+        operation: &Operation,
+        at: Micros,
+        more: serde_json::Value,
+    ) -> Draft {
         let mut data = json!({
             "operation": operation.id,
             "connection": operation.connection_name,
@@ -387,16 +279,6 @@ impl Admission {
             data.extend(more.clone());
         }
         Draft { kind, task: Some(operation.task), turn: Some(operation.turn), at, data }
-    }
-}
-
-impl Admitted {
-    /// A refusal that tells news.
-    fn with(self, receipt: Receipt) -> Self {
-        match self {
-            Self::Refused(text) => Self::Told { text, receipt },
-            other @ (Self::Go(_) | Self::Told { .. } | Self::Stored { .. }) => other,
-        }
     }
 }
 
@@ -419,23 +301,4 @@ pub(crate) fn class_of(grant: &Grant, connection: &Connection, says_read_only: b
     } else {
         EffectClass::Effect
     })
-}
-
-const fn next_step(reason: DenyReason) -> &'static str {
-    match reason {
-        DenyReason::UnknownTool => "Use only the tools that are listed.",
-        DenyReason::NotGranted | DenyReason::NotAuthorised | DenyReason::LimitReached => {
-            "Do not try it again; say in your report that it was not allowed."
-        }
-        DenyReason::BadArguments => "Correct the arguments and call again.",
-        DenyReason::AfterStop | DenyReason::NoTurn => "End your turn now.",
-        DenyReason::MayHaveHappened => {
-            "Do not try it again. If a tool that only reads can show whether it happened, use that; \
-             otherwise say in your report that its outcome is uncertain."
-        }
-        DenyReason::HasHappened => "Go on from there. If it is to happen once more, make the call once more.",
-        DenyReason::CallerGone => "If it is still wanted, call again and wait for the answer.",
-        DenyReason::ByPerson | DenyReason::NobodyThere => "Go on without it, or report that you are blocked.",
-        DenyReason::NotRecordable => "Try again in a little while, or report that you are blocked.",
-    }
 }

@@ -4,6 +4,8 @@
 //! authority changed, judge again; only then is the permit handed on. That second read is the moment of
 //! admission: what was revoked before it is never sent.
 
+mod admitted;
+mod deny;
 mod heard;
 mod intent;
 mod kept;
@@ -17,9 +19,9 @@ mod standing;
 pub(crate) use standing::{granted, lost_authority};
 mod twins;
 
+pub use admitted::{Admitted, Go};
 pub use heard::Receipt;
 pub(crate) use intent::class_of;
-pub use intent::{Admitted, Go};
 pub use kept::KEEP;
 pub(crate) use late::repeat_succeeded;
 pub use request::Request;

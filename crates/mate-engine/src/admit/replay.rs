@@ -1,26 +1,25 @@
 //! The replay guard: what becomes of a call when equal ones were made before.
 
 use super::{
-    Admission, Receipt,
+    Admission, CurrentTurn, Receipt,
     request::Request,
     twins::{TwinGuard, TwinKey},
 };
 use crate::EngineError;
 use mate_model::{
     OperationId,
+    event::{Draft, EventType},
     operation::OperationStateWord,
     records::Operation,
     replay::{self, Replay, Uncertain, Unheard},
     words::{DenyReason, EffectClass},
 };
-use mate_store::JournalReader;
+use mate_store::{Change, JournalReader};
+use serde_json::json;
 use std::time::Duration;
 
 /// How long an equal call waits for the one in flight.
 const TWIN_WAIT: Duration = Duration::from_secs(120);
-
-/// How many repeats of repeats are followed to the first of them.
-const DEPTH: usize = 16;
 
 /// What the guard says.
 #[derive(Debug)]
@@ -78,7 +77,10 @@ impl Admission {
             Replay::New => Passage::Free(Way { twin: Some(twin), ..Way::default() }),
             Replay::Repeat { of, same_key } => {
                 let by_leave = found.equals.uncertain.is_some_and(|uncertain| uncertain.permitted);
-                let settles = if same_key { self.same_key(found.uncertain).await? } else { Vec::new() };
+                let settles = match found.uncertain {
+                    Some(newest) if same_key => self.engine.under_one_key(&self.reader, newest).await?,
+                    Some(_) | None => Vec::new(),
+                };
                 let key = settles.last().map(|first| first.id);
                 Passage::Free(Way { twin: Some(twin), repeats: Some(of), by_leave, key, settles })
             }
@@ -140,21 +142,6 @@ impl Admission {
         Ok(found)
     }
 
-    /// The uncertain operations under one key, from the one to be repeated back to the first.
-    async fn same_key(&self, newest: Option<Operation>) -> Result<Vec<Operation>, EngineError> {
-        let mut chain: Vec<Operation> = newest.into_iter().collect();
-        while chain.len() < DEPTH
-            // A repeat of another class went out under a key of its own.
-            && let Some(repeat) = chain.last().filter(|repeat| repeat.class == EffectClass::Idempotent)
-            && let Some(earlier) = repeat.repeats
-            && let Some(journal) = self.journals().find(|journal| journal.session() == earlier.session)
-            && let Some(operation) = journal.operation(earlier).await?
-        {
-            chain.push(operation);
-        }
-        Ok(chain)
-    }
-
     /// This session's journal, and those of the sessions that it goes on from.
     pub(super) fn journals(&self) -> impl Iterator<Item = &JournalReader> {
         std::iter::once(&self.reader).chain(&self.earlier)
@@ -165,17 +152,27 @@ impl Admission {
     pub(super) async fn take_leave(&self, of: OperationId, by: OperationId) -> Result<bool, EngineError> {
         let Some(taken) = self.engine.ledger.leave_to_repeat(of).await? else { return Ok(false) };
         if let Some(taken) = taken {
-            let known = self.journals().find(|journal| journal.session() == taken.session);
-            let journal = match known {
-                Some(journal) => journal.clone(),
-                None => self.engine.stores.journal_reader(taken.session).await?,
-            };
-            let state = journal.operation(taken).await?.map(|operation| operation.state.word());
-            if state != Some(OperationStateWord::NotSent) {
+            let taken = self.engine.operation_of(&self.reader, taken).await?;
+            if taken.is_none_or(|taken| taken.state.word() != OperationStateWord::NotSent) {
                 return Ok(false);
             }
         }
         Ok(self.engine.ledger.take_leave_to_repeat(of, by, taken).await?)
+    }
+
+    /// Records that a result is given to the runtime which it had not heard of.
+    pub(super) async fn redeliver(
+        &self,
+        request: &Request<'_>,
+        turn: CurrentTurn,
+        operation: OperationId,
+    ) -> Result<(), EngineError> {
+        let data =
+            json!({ "operation": operation, "runtime_call": request.runtime_call.map(|id| self.clean(id)) });
+        let (kind, at) = (EventType::OperationRedelivered, self.now());
+        let event = Draft { kind, task: Some(turn.task), turn: Some(turn.turn), at, data };
+        self.journal.write(vec![Change::Event(event)]).await?;
+        Ok(())
     }
 
     async fn is_repeated(&self, operation: OperationId) -> Result<bool, EngineError> {
@@ -188,11 +185,7 @@ impl Admission {
     }
 
     async fn has_succeeded(&self, operation: OperationId) -> Result<String, EngineError> {
-        let journal = self.journals().find(|journal| journal.session() == operation.session);
-        let row = match journal {
-            Some(journal) => journal.operation(operation).await?,
-            None => None,
-        };
+        let row = self.engine.operation_of(&self.reader, operation).await?;
         let how = row.as_ref().map_or("", |row| super::detail(&row.state)).to_owned();
         Ok(format!("an identical call ({operation}) has succeeded ({how}), and its result is not at hand"))
     }

@@ -3,16 +3,12 @@
 use crate::{Engine, EngineError};
 use jiff::Timestamp;
 use mate_model::{
-    Micros, OperationId,
+    Micros,
     operation::OperationState,
-    records::{Connection, Operation},
+    records::Connection,
     verification::{Known, Look, Recipe, Said},
-    words::EffectClass,
 };
 use mate_store::{JournalReader, Verification};
-
-/// How many repeats of repeats are followed to the first of them.
-const DEPTH: usize = 16;
 
 /// A question that can be asked.
 #[derive(Debug)]
@@ -70,7 +66,7 @@ impl Engine {
                 recipe.said(Look::CannotTell, "not asked: the connection was removed"),
             ));
         }
-        let key = self.key_of_call(reader, &row).await?.to_string();
+        let key = self.first_under_key(reader, &row).await?.to_string();
         let requested_at = Timestamp::from_microsecond(row.requested_at.0)
             .map_err(|error| EngineError::Internal(error.to_string()))?
             .to_string();
@@ -86,23 +82,5 @@ impl Engine {
         let given_up =
             [row.recorded_at, row.admitted_at].into_iter().flatten().fold(row.requested_at, Micros::max);
         Ok(Planned::Ask(Box::new(Plan { connection, recipe, given_up })))
-    }
-
-    /// The idempotency key that went with the call: its own id, or that of the first call that it repeats under the
-    /// same key, which may be one of a session that this one goes on from.
-    async fn key_of_call(&self, reader: &JournalReader, row: &Operation) -> Result<OperationId, EngineError> {
-        let mut first = row.id;
-        let mut earlier = row.repeats.filter(|_| row.class == EffectClass::Idempotent);
-        for _ in 0..DEPTH {
-            let Some(id) = earlier else { break };
-            let found = if id.session == reader.session() {
-                reader.operation(id).await?
-            } else {
-                self.stores.journal_reader(id.session).await?.operation(id).await?
-            };
-            let Some(operation) = found else { break };
-            (first, earlier) = (operation.id, operation.repeats);
-        }
-        Ok(first)
     }
 }

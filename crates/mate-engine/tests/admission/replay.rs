@@ -310,3 +310,19 @@ async fn g04_a_connection_that_was_added_again_forgets_nothing() {
     let why = house.host().await.refused("a").await;
     assert!(why.contains(&first.to_string()), "{why}");
 }
+
+#[tokio::test]
+async fn g04_a_repeat_of_another_class_went_out_under_a_key_of_its_own() {
+    let house = House::with(EffectClass::Effect).await;
+    let second = {
+        let rig = house.host().await;
+        let first = rig.lose(rig.go("a").await).await;
+        permit(&rig, first).await;
+        let second = rig.lose(rig.go("a").await).await;
+        permit(&rig, second).await;
+        house.reconnect(&rig.engine, EffectClass::Idempotent).await;
+        second
+    };
+    let rig = house.host().await;
+    assert_eq!(rig.go("a").await.idempotency_key(), second, "not the first one's");
+}

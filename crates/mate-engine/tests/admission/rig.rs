@@ -6,7 +6,7 @@ use mate_engine::{
     admit::{Admission, Admitted, CurrentTurn, Ended, Go, Receipt, Request},
     surroundings::{SystemClock, SystemEntropy},
 };
-use mate_guard::{Redactor, Vault, key_file};
+use mate_guard::{Redactor, key_file};
 use mate_model::{
     Clock, ConnectionId, Micros, OperationId, SessionId, TurnId,
     event::{Draft, EventType},
@@ -90,18 +90,8 @@ async fn open(home: &Path) -> (Arc<Engine>, Arc<Movable>) {
     let database = SqliteDatabase::open(&home.ledger(), SqliteOptions::LEDGER).await.unwrap();
     let ledger = Ledger::new(Arc::new(database));
     ledger.migrate().await.unwrap();
-    let (stores, vault, clock) =
-        (Stores::embedded(home.clone()), Vault::new(&key), Arc::new(Movable::default()));
-    let engine = Engine {
-        ledger,
-        stores,
-        home,
-        key,
-        vault,
-        clock: Arc::clone(&clock) as _,
-        entropy,
-        aside: mate_engine::aside::Aside::default(),
-    };
+    let (stores, clock) = (Stores::embedded(home.clone()), Arc::new(Movable::default()));
+    let engine = Engine::new(ledger, stores, home, key, Arc::clone(&clock) as _, entropy);
     (Arc::new(engine), clock)
 }
 
@@ -245,20 +235,7 @@ impl House {
         let draft = |kind| Draft { kind, task: Some(task.id), turn: Some(turn), at: now, data: json!({}) };
         engine.ledger.apply_task(&task, &transition, draft(EventType::TaskStarted), &[], None).await.unwrap();
         if journal.reader().turn(turn).await.unwrap().is_none() {
-            let opened = Turn {
-                id: turn,
-                number,
-                task: task.id,
-                state: TurnState::Starting,
-                report: None,
-                own_activity: 0,
-                evidence: None,
-                context: None,
-                conversation: None,
-                note: None,
-
-                created_at: now,
-            };
+            let opened = Turn::opened(turn, number, task.id, now);
             let prompted = TurnState::Starting.decide(TurnCommand::Prompt, now).unwrap();
             journal
                 .write(vec![

@@ -11,7 +11,7 @@ use mate_engine::{
     admit::{Admission, Admitted, CurrentTurn, Ended, Go, Request},
     surroundings::{SystemClock, SystemEntropy},
 };
-use mate_guard::{Redactor, Vault, key_file};
+use mate_guard::{Redactor, key_file};
 use mate_model::{
     ConnectionId, TurnId,
     event::{Draft, EventType},
@@ -37,19 +37,9 @@ pub(crate) async fn open(root: &Path) -> Result<Arc<Engine>, String> {
     let ledger = SqliteDatabase::open(&home.ledger(), SqliteOptions::LEDGER).await;
     let ledger = Ledger::new(Arc::new(ledger.map_err(|error| said(&error))?));
     ledger.migrate().await.map_err(|error| said(&error))?;
-    let vault = Vault::new(&key);
     let stores = Stores::embedded(home.clone());
     let (clock, entropy) = (Arc::new(SystemClock::default()), Arc::new(SystemEntropy));
-    Ok(Arc::new(Engine {
-        ledger,
-        stores,
-        home,
-        key,
-        vault,
-        clock,
-        entropy,
-        aside: mate_engine::aside::Aside::default(),
-    }))
+    Ok(Arc::new(Engine::new(ledger, stores, home, key, clock, entropy)))
 }
 
 /// Makes a home with a runtime, a connection and a grant.
@@ -159,19 +149,7 @@ impl Worker {
             .apply_task(&task, &claim, draft(EventType::TaskStarted), &[], None)
             .await
             .expect("claimed");
-        let row = Turn {
-            id: turn,
-            number: found.next_turn,
-            task: task.id,
-            state: TurnState::Starting,
-            report: None,
-            own_activity: 0,
-            context: None,
-            conversation: None,
-            note: None,
-            evidence: None,
-            created_at: now,
-        };
+        let row = Turn::opened(turn, found.next_turn, task.id, now);
         let started = Change::Event(draft(EventType::TurnStarted));
         journal.write(vec![Change::OpenTurn(row), started]).await.expect("written");
         task.state = claim.into_to();

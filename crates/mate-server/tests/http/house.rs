@@ -8,7 +8,7 @@ use mate_engine::{
     admin::{Initialised, create_home},
     surroundings::{SystemClock, SystemEntropy},
 };
-use mate_guard::{Vault, key_file};
+use mate_guard::key_file;
 use mate_server::{PeerCheck, ServerState, router};
 use mate_store::{Ledger, SqliteDatabase, SqliteOptions};
 use serde_json::{Value, json};
@@ -59,17 +59,8 @@ pub(crate) async fn open(home: &Path) -> Arc<Engine> {
     let database = SqliteDatabase::open(&home.ledger(), SqliteOptions::LEDGER).await.expect("a ledger");
     let ledger = Ledger::new(Arc::new(database));
     ledger.migrate().await.expect("a schema");
-    let (stores, vault) = (Stores::embedded(home.clone()), Vault::new(&key));
-    Arc::new(Engine {
-        ledger,
-        stores,
-        home,
-        key,
-        vault,
-        clock: Arc::new(SystemClock::default()),
-        entropy,
-        aside: mate_engine::aside::Aside::default(),
-    })
+    let stores = Stores::embedded(home.clone());
+    Arc::new(Engine::new(ledger, stores, home, key, Arc::new(SystemClock::default()), entropy))
 }
 
 pub(crate) fn interface(engine: &Arc<Engine>) -> Router {

@@ -19,8 +19,6 @@ const END: &str = "UPDATE operation_rounds SET from_state = state, state = 'over
     WHERE session = $1 AND number = $2 AND round = $3 AND state = $4";
 const OPEN: &str = "SELECT number, round, state, question, intended_at FROM operation_rounds
     WHERE session = $1 AND number = $2 AND state IN ('in_flight', 'input_required')";
-const ASKED: &str = "SELECT number, round, state, question, intended_at FROM operation_rounds
-    WHERE session = $1 AND question = $2 AND state = 'input_required' ORDER BY number DESC LIMIT 1";
 
 /// A round, as the journal has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,13 +105,5 @@ impl JournalReader {
     pub async fn open_round(&self, id: OperationId) -> Result<Option<Round>, StoreError> {
         let values = params![self.key.clone(), number(self.session, id)?];
         read::first(&self.db.fetch(OPEN, values).await?, |row| self.round(row))
-    }
-
-    /// The round that waits for the answer to this question.
-    ///
-    /// # Errors
-    /// The store's, and [`StoreError::Corrupt`].
-    pub async fn asked(&self, question: &str) -> Result<Option<Round>, StoreError> {
-        read::first(&self.db.fetch(ASKED, params![self.key.clone(), question]).await?, |row| self.round(row))
     }
 }

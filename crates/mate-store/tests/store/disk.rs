@@ -2,42 +2,20 @@
 
 use crate::support::{SCHEMA, count, insert, open_file};
 use mate_store::{Database, Statement, StoreError, Value};
-use std::process::Command;
+use mate_testkit::mounts;
 
-const FOLDER: &str = "MATE_STORE_TEST_FULL";
-
-/// Runs the other test on a file system of 1 MiB that only its process sees.
+/// The other test has a file system of 1 MiB that only its process sees.
 #[test]
 fn g13_a_full_disk_refuses_clearly_and_keeps_what_was_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = |user: &[&str]| {
-        let script = "mount -t tmpfs -o size=1m none \"$1\" || exit 77; shift; exec \"$@\"";
-        Command::new("unshare")
-            .args(user)
-            .args(["--mount", "sh", "-c", script, "sh"])
-            .arg(folder.path())
-            .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "disk::child_fills_the_disk", "--ignored", "--nocapture"])
-            .env(FOLDER, folder.path())
-            .output()
-            .expect("`unshare` is part of util-linux: apt-get install util-linux")
-    };
-    let mut out = run(&[]);
-    if !out.status.success() && !String::from_utf8_lossy(&out.stdout).contains("running 1 test") {
-        out = run(&["--user", "--map-root-user"]);
-    }
-    let said = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-    assert!(
-        out.status.success() && said.contains("1 passed"),
-        "needs root or user namespaces (sysctl kernel.unprivileged_userns_clone=1) to mount a small tmpfs: {said}"
-    );
+    mounts::run_with_own_mounts("disk::child_fills_the_disk").expect("it passes");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a child process of the test above"]
 async fn child_fills_the_disk() {
-    let folder = std::path::PathBuf::from(std::env::var_os(FOLDER).expect("only as a child"));
-    let db = open_file(&folder.join("store.db")).await;
+    let folder = tempfile::tempdir().unwrap();
+    mounts::mount_small_disk(folder.path(), "1m").expect("mounted");
+    let db = open_file(&folder.path().join("store.db")).await;
     db.migrate(&SCHEMA).await.unwrap();
     let sql = "INSERT INTO boxes (id, n, label, data) VALUES ($1, $2, $3, $4)";
     let mut kept = 0;
@@ -60,6 +38,6 @@ async fn child_fills_the_disk() {
     }
     assert_eq!(count(&db).await, kept * 2);
     db.close().await;
-    let db = open_file(&folder.join("store.db")).await;
+    let db = open_file(&folder.path().join("store.db")).await;
     assert_eq!(count(&db).await, kept * 2);
 }

@@ -129,6 +129,12 @@ impl World {
         id(&self.ok(&["grant", "add", "--project", "default", "--connection", connection, "--tools", tools]))
     }
 
+    /// The same, with the class of what the tools may change.
+    pub(crate) fn grant_as(&self, connection: &str, tools: &str, class: &str) -> String {
+        let words = ["grant", "add", "--project", "default", "--connection", connection, "--tools", tools];
+        id(&self.ok(&[words.as_slice(), &["--effect", class]].concat()))
+    }
+
     pub(crate) fn start_serve(&mut self) {
         assert!(self.serve.is_none(), "the coordinator runs already");
         self.serve = Some(Serve::start(&self.home(), &self.user(), &self.path("serve.log")));

@@ -163,7 +163,6 @@ CREATE TABLE operation_rounds (
 );
 
 CREATE UNIQUE INDEX rounds_one_open ON operation_rounds (session, number) WHERE state IN ('in_flight', 'input_required');
-CREATE INDEX rounds_asked ON operation_rounds (session, question, number) WHERE state = 'input_required';
 
 -- Successes that the runtime has not heard of, each with its result, sealed: only the replay guard reads it. Without
 -- one, the result was too large to be kept, or nobody saw it.

@@ -163,7 +163,6 @@ CREATE TABLE operation_rounds (
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX rounds_one_open ON operation_rounds (session, number) WHERE state IN ('in_flight', 'input_required');
-CREATE INDEX rounds_asked ON operation_rounds (session, question, number) WHERE state = 'input_required';
 
 -- Successes that the runtime has not heard of, each with its result, sealed: only the replay guard reads it. Without
 -- one, the result was too large to be kept, or nobody saw it.
@@ -225,7 +224,6 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('kept_results', 'kept_results', '100 100 2 1'),
     ('operation_rounds', 'operation_rounds', '1000 1000 2 1'),
     ('operation_rounds', 'rounds_one_open', '100 100 1'),
-    ('operation_rounds', 'rounds_asked', '100 100 1 1'),
     ('journal_events', NULL, '10000000'),
     ('journal_events', 'journal_events_of_task', '10000000 10000000 10000 1');
 

@@ -20,8 +20,13 @@ impl Disk {
     /// Mounts a small disk there; none where that is not allowed.
     pub(super) fn mount(at: &Path) -> Option<Self> {
         fs::create_dir_all(at).expect("made");
-        quietly("mount", &["-t", "tmpfs", "-o", &format!("{SIZE},mode=0700"), "tmpfs"], at)
-            .then(|| Self { at: at.to_owned() })
+        let mounted = quietly("mount", &["-t", "tmpfs", "-o", &format!("{SIZE},mode=0700"), "tmpfs"], at);
+        if !mounted {
+            eprintln!(
+                "no small disk may be mounted here: the disk is never full in this run (root is needed)"
+            );
+        }
+        mounted.then(|| Self { at: at.to_owned() })
     }
 
     /// Leaves no room at all.

@@ -97,7 +97,7 @@ impl Stage {
             });
             let kill = left.remove(0);
             self.strike(kill, &cast, begun.session.as_deref());
-            self.go_on(begun, &name);
+            self.go_on(begun, &name, &cast.held);
             self.judge(&format!("{} x {}", self.plan.point, kill.word()));
             cells.push((kill, "holds".to_owned()));
         }
@@ -108,10 +108,6 @@ impl Stage {
 
     /// Plays the point with its own process killed; says whether the reach that is meant came at all.
     pub(super) fn itself_once(&mut self, number: u64) -> bool {
-        // The worker of the run before may be about to end: it must not be the one that is held.
-        until("the end of the workers before", || {
-            self.world.processes("session-worker ").is_empty().then_some(())
-        });
         self.plan.number = number;
         let name = format!("{}-{}-{number}", self.plan.point, self.plan.role);
         let begun = self.begin(&name);
@@ -133,12 +129,16 @@ impl Stage {
         let cast = Cast::look(&self.world, begun.session.as_deref(), held);
         self.inner.extend(cast.inner.clone());
         self.strike(Kill::Itself, &cast, begun.session.as_deref());
-        self.go_on(begun, &name);
+        self.go_on(begun, &name, &cast.held);
         self.judge(&name);
         true
     }
 
     fn begin(&mut self, name: &str) -> Begun {
+        // The worker of the run before may be about to end: it must not be the one that is held.
+        until("the end of the workers before", || {
+            self.world.processes("session-worker ").is_empty().then_some(())
+        });
         let Plan { point, scene, role, number } = self.plan;
         let instructions = scene.instructions(name);
         let add = ["task", "add", "--project", "default", "--key", name, instructions.as_str()];
@@ -286,8 +286,11 @@ impl Stage {
     }
 
     /// Lets whoever is held go on, starts what is missing, and waits for the end of it all.
-    fn go_on(&mut self, begun: Begun, name: &str) {
+    fn go_on(&mut self, begun: Begun, name: &str, held: &Process) {
         self.faults.go(self.plan.point);
+        until("whoever was held goes on, or is gone", || {
+            (self.faults.held(self.plan.point).is_none() || !lives(held.pid)).then_some(())
+        });
         if self.plan.scene == Scene::GiveUp {
             self.break_settings(false);
         }

@@ -1,0 +1,108 @@
+//! What work is done with: runtimes, connections, and the authority to use these.
+
+use crate::{
+    AccountId, ConnectionId, GrantId, Micros, ProjectId, RuntimeId,
+    verification::Recipe,
+    words::{ApprovalMode, EffectClass},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// An agent program, and how to launch it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Runtime {
+    /// Its id.
+    pub id: RuntimeId,
+    /// Its name, unique among those not removed.
+    pub name: String,
+    /// How to launch it; the runtime room knows the shape.
+    pub registration: Value,
+    /// When it was added.
+    pub created_at: Micros,
+    /// When it was removed, if it was.
+    pub removed_at: Option<Micros>,
+}
+
+/// How an upstream server is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Reach {
+    /// A program that speaks MCP over its standard streams, started in the session's container.
+    Stdio {
+        /// The program and its arguments.
+        command: Vec<String>,
+    },
+    /// A server that speaks MCP over Streamable HTTP.
+    Http {
+        /// Its address.
+        url: String,
+    },
+}
+
+/// What is set on a connection, besides its secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConnectionSettings {
+    /// Its tools appear without the connection's name before them.
+    pub bare: bool,
+    /// The upstream's annotations (`readOnlyHint`, ...) decide the effect class where the grant is silent.
+    pub trust_annotations: bool,
+    /// The effect class where the grant is silent.
+    pub effect: Option<EffectClass>,
+    /// `TOOL.FIELD`: arguments that are recorded as they are.
+    pub allow_fields: Vec<String>,
+    /// Names of the sealed environment variables given to the upstream's process.
+    pub secret_env: Vec<String>,
+    /// Names of the sealed headers sent to the upstream.
+    pub headers: Vec<String>,
+    /// How calls whose outcome is unknown are looked for.
+    pub verify: Vec<Recipe>,
+}
+
+/// A configured link to an upstream MCP server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// Its id.
+    pub id: ConnectionId,
+    /// Its name, unique among those not removed; the prefix of its tools.
+    pub name: String,
+    /// How it is reached.
+    pub reach: Reach,
+    /// What is set on it.
+    pub settings: ConnectionSettings,
+    /// Its secrets, sealed as one JSON object `{"env": {..}, "headers": {..}}`; none when it has none.
+    pub sealed: Option<Vec<u8>>,
+    /// When it was added.
+    pub created_at: Micros,
+    /// When it was removed, if it was.
+    pub removed_at: Option<Micros>,
+}
+
+/// A project's authority to use some tools of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Its id.
+    pub id: GrantId,
+    /// To whom.
+    pub project: ProjectId,
+    /// For which connection.
+    pub connection: ConnectionId,
+    /// Globs over the upstream's own tool names.
+    pub tools: Vec<String>,
+    /// The effect class of these tools, if the grant says.
+    pub effect: Option<EffectClass>,
+    /// When a person's leave is wanted.
+    pub approve: ApprovalMode,
+    /// When it ends, if ever.
+    pub expires_at: Option<Micros>,
+    /// How many calls it is good for, if limited.
+    pub max_calls: Option<i64>,
+    /// How many calls were reserved.
+    pub used_calls: i64,
+    /// Who gave it.
+    pub created_by: AccountId,
+    /// When it was given.
+    pub created_at: Micros,
+    /// When it was revoked, if it was.
+    pub revoked_at: Option<Micros>,
+}

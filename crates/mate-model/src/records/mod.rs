@@ -1,0 +1,11 @@
+//! What the stores keep beside states: plain records, decoded strictly.
+
+mod links;
+mod run;
+mod who;
+mod work;
+
+pub use links::{Connection, ConnectionSettings, Grant, Reach, Runtime};
+pub use run::{Approval, Attention, Operation, Turn};
+pub use who::{Account, Member, Project, Token};
+pub use work::{Session, Task, TaskPolicy};
