@@ -41,7 +41,33 @@ pub(crate) struct Link {
 #[derive(Default)]
 struct Pending {
     replies: HashMap<u64, Reply>,
+    /// The request whose bytes go out right now: whoever writes it knows best what became of it.
+    writing: Option<u64>,
     death: Option<String>,
+}
+
+/// A request while it is written. Afterwards the death of the link counts for it as for all others.
+struct BeingWritten<'a> {
+    link: &'a Link,
+    id: u64,
+}
+
+impl Drop for BeingWritten<'_> {
+    fn drop(&mut self) {
+        let lost = {
+            let mut pending = lock(&self.link.pending);
+            pending.writing.take_if(|id| *id == self.id);
+            let death = pending.death.clone();
+            death.and_then(|why| pending.replies.remove(&self.id).map(|reply| (reply, why)))
+        };
+        if let Some((reply, why)) = lost {
+            reply.lost(&gone(&why));
+        }
+    }
+}
+
+fn gone(why: &str) -> String {
+    format!("the upstream went away before it answered: {why}")
 }
 
 /// A link that ends its child when dropped before it is kept.
@@ -145,7 +171,15 @@ impl Link {
         if let Some((why, reply)) = refused {
             return reply.end(End::NotSent(why));
         }
-        let begin = || lock(&self.pending).replies.get(&id).is_some_and(Reply::begin);
+        let begin = || {
+            let mut pending = lock(&self.pending);
+            let begun = pending.replies.get(&id).is_some_and(Reply::begin);
+            if begun {
+                pending.writing = Some(id);
+            }
+            begun
+        };
+        let being_written = BeingWritten { link: self, id };
         if let Err(error) = self.write(&line, begin).await
             && let Some(reply) = lock(&self.pending).replies.remove(&id)
         {
@@ -154,6 +188,7 @@ impl Link {
                 WriteError::Some(why) => End::Unknown(why),
             });
         }
+        drop(being_written);
         if method == "tools/call" {
             mate_fault::point_async!("bridge.written");
         }
@@ -207,11 +242,13 @@ impl Link {
         let replies = {
             let mut pending = lock(&self.pending);
             pending.death.get_or_insert_with(|| why.to_owned());
-            std::mem::take(&mut pending.replies)
+            let writing = pending.writing;
+            let lost = pending.replies.extract_if(|id, _| Some(*id) != writing);
+            lost.map(|(_, reply)| reply).collect::<Vec<_>>()
         };
-        for reply in replies.into_values() {
+        for reply in replies {
             // Nothing of a request goes out after this: `begin` no longer finds it.
-            reply.lost(&format!("the upstream went away before it answered: {why}"));
+            reply.lost(&gone(why));
         }
         if let Some(end) = lock(&self.end).take() {
             end();
@@ -311,3 +348,6 @@ pub(crate) enum WriteError {
     #[error("{0}")]
     Some(String),
 }
+
+#[cfg(test)]
+mod tests;
