@@ -192,6 +192,14 @@ impl Bridge {
         named.collect()
     }
 
+    /// Tells the upstreams that the calls in flight are not wanted any more. A wish: each call stays in flight until it
+    /// is answered or proved gone. One of which no byte went out yet is not sent.
+    pub fn cancel_in_flight(&self) {
+        for flight in lock(&self.hub.flights).values() {
+            flight.unwanted.cancel();
+        }
+    }
+
     /// Waits until no call is in flight, at most `patience`; then closes the fronts and ends the upstreams.
     /// Calls that are still in flight end as unknown, and are settled as such.
     pub async fn shutdown(&self, patience: Duration) {

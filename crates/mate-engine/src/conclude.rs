@@ -61,7 +61,7 @@ impl Engine {
         }
         let transition = task.state.decide(TaskCommand::Settle, self.clock.now())?;
         let word = transition.to().word();
-        let data = json!({ "reason": reason(transition.to()), "settled": true });
+        let data = json!({ "reason": reason(&task, transition.to()), "settled": true });
         let draft =
             Draft { kind: ended_event(word), task: Some(task.id), turn: None, at: transition.at(), data };
         match self.ledger.apply_task(&task, &transition, draft, &[], None).await {
@@ -139,7 +139,7 @@ impl Engine {
             }
         };
         let word = transition.to().word();
-        let data = json!({ "reason": reason(transition.to()), "uncertain": subjects.len() });
+        let data = json!({ "reason": reason(task, transition.to()), "uncertain": subjects.len() });
         let turn = task.state.run().map(|run| run.turn);
         let draft = Draft { kind: ended_event(word), task: Some(task.id), turn, at: now, data };
         self.ledger.apply_task(task, &transition, draft, &subjects, None).await?;
@@ -175,21 +175,29 @@ pub(crate) const fn ended_event(word: TaskStateWord) -> EventType {
     }
 }
 
-/// Why a task is in its state, in a word or in words; empty where there is nothing to say.
+/// Why a task is in a state of its, in a word or in words; empty where there is nothing to say.
 #[must_use]
-pub fn reason(state: &TaskState) -> Option<String> {
+pub fn reason(task: &Task, state: &TaskState) -> Option<String> {
+    let overdue = || {
+        let stop = state.stop().or(task.stop.as_ref())?;
+        let seconds = task.policy.deadline_seconds.filter(|_| stop.by.is_none())?;
+        Some(format!("its deadline of {seconds} s passed"))
+    };
     match state {
         TaskState::Ended { end: End::Failed { reason, detail }, .. } => Some(format!("{reason}: {detail}")),
-        TaskState::Ended { end: End::Stopped { evidence }, .. } => Some(match evidence {
-            StopEvidence::NeverStarted => "never started".to_owned(),
-            StopEvidence::ContainerEmpty { proof, .. } => proof.clone(),
-        }),
+        TaskState::Ended { end: End::Stopped { evidence }, .. } => {
+            let proof = match evidence {
+                StopEvidence::NeverStarted => "never started",
+                StopEvidence::ContainerEmpty { proof, .. } => proof.as_str(),
+            };
+            Some(overdue().map_or_else(|| proof.to_owned(), |why| format!("{why}; {proof}")))
+        }
+        TaskState::StopRequested { .. } => overdue(),
         TaskState::Unknown { reason, .. } => Some(reason.to_string()),
         TaskState::Rejected { reason, .. } => Some(reason.clone()),
         TaskState::Ended { end: End::Completed { .. }, .. }
         | TaskState::Proposed
         | TaskState::Accepted { .. }
-        | TaskState::Running { .. }
-        | TaskState::StopRequested { .. } => None,
+        | TaskState::Running { .. } => None,
     }
 }

@@ -79,6 +79,8 @@ async fn g11_a_session_that_is_stuck_does_not_hold_the_others() {
         id: RuntimeId::new(uuid::Uuid::from_u128(1)),
         name: "r".to_owned(),
         registration: json!({}),
+        quiet_seconds: None,
+        deadline_seconds: None,
         created_at: engine.clock.now(),
         removed_at: None,
     };

@@ -49,11 +49,11 @@ pub struct Run {
     pub since: Micros,
 }
 
-/// Somebody's wish that a task stop.
+/// A wish that a task stop.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StopRequest {
-    /// Who asked.
-    pub by: AccountId,
+    /// Who asked; nobody when its deadline passed.
+    pub by: Option<AccountId>,
     /// When it was asked first.
     pub at: Micros,
     /// Go to SIGKILL at once.
@@ -173,10 +173,10 @@ pub enum TaskCommand {
         /// The worker's epoch.
         epoch: Epoch,
     },
-    /// A member asks it to stop.
+    /// A member asks it to stop, or its deadline passed.
     Stop {
-        /// Who.
-        by: AccountId,
+        /// Who asks; nobody when its deadline passed.
+        by: Option<AccountId>,
         /// At once, by SIGKILL.
         kill: bool,
     },
@@ -230,6 +230,20 @@ impl TaskState {
             Self::Running { run } | Self::StopRequested { run, .. } => Some(run),
             Self::Proposed
             | Self::Accepted { .. }
+            | Self::Ended { .. }
+            | Self::Rejected { .. }
+            | Self::Unknown { .. } => None,
+        }
+    }
+
+    /// The wish that it stop, while one is in force.
+    #[must_use]
+    pub const fn stop(&self) -> Option<&StopRequest> {
+        match self {
+            Self::StopRequested { stop, .. } => Some(stop),
+            Self::Proposed
+            | Self::Accepted { .. }
+            | Self::Running { .. }
             | Self::Ended { .. }
             | Self::Rejected { .. }
             | Self::Unknown { .. } => None,

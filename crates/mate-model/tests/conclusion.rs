@@ -137,7 +137,7 @@ fn an_uncertain_task_takes_the_end_that_it_stored() {
 #[test]
 fn g02_a_second_claim_keeps_the_first_ones_turn() {
     let by = mate_model::AccountId::new(Uuid::from_u128(1));
-    let stop = StopRequest { by, at: NOW, kill: false };
+    let stop = StopRequest { by: Some(by), at: NOW, kill: false };
     for state in [TaskState::Running { run: run() }, TaskState::StopRequested { run: run(), stop }] {
         let claim = TaskCommand::Claim { turn: TurnId::new(Uuid::from_u128(99)), epoch: Epoch(6) };
         let claimed = state.decide(claim, Micros(9)).unwrap().into_to();

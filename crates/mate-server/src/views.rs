@@ -72,6 +72,8 @@ pub(crate) fn runtime(runtime: Runtime) -> Value {
         "preset": part("preset"),
         "command": part("command"),
         "own_tools": part("own_tools"),
+        "quiet_seconds": runtime.quiet_seconds,
+        "deadline_seconds": runtime.deadline_seconds,
         "created_at": rfc3339(runtime.created_at),
         "registration": runtime.registration,
     })

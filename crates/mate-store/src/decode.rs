@@ -14,6 +14,12 @@ pub(crate) fn opt_micros(row: &Row, column: &str) -> Result<Option<Micros>, Stor
     Ok(row.opt_int(column)?.map(Micros))
 }
 
+/// The column as a number of seconds, or none.
+pub(crate) fn opt_seconds(row: &Row, column: &str) -> Result<Option<u32>, StoreError> {
+    let wrong = |_| row.corrupt(column, "it is no number of seconds");
+    row.opt_int(column)?.map(|seconds| u32::try_from(seconds).map_err(wrong)).transpose()
+}
+
 /// The column as an epoch.
 pub(crate) fn epoch(row: &Row, column: &str) -> Result<Epoch, StoreError> {
     row.int(column).map(Epoch)

@@ -4,7 +4,7 @@ use crate::opening::{self, Opened};
 use anyhow::{Context, Result};
 use mate_engine::{
     Engine, Home, Principal, Submit,
-    admin::{self, NewConnection, NewGrant},
+    admin::{self, NewConnection, NewGrant, Patience},
 };
 use mate_guard::key_file;
 use mate_model::{
@@ -62,7 +62,9 @@ impl House {
         let command = [exe.as_path(), "bench-runtime".as_ref(), &Self::door(&self.home)];
         let command = command.iter().map(|word| word.display().to_string()).collect();
         let registration = serde_json::to_value(Registration::of_command(command))?;
-        engine.add_runtime(&self.who, engine.entropy.uuid(), "bench", registration).await?;
+        engine
+            .add_runtime(&self.who, engine.entropy.uuid(), "bench", registration, Patience::default())
+            .await?;
         let connection = NewConnection {
             name: CONNECTION.to_owned(),
             reach: Reach::Http { url: upstream.to_owned() },

@@ -125,6 +125,14 @@ pub(crate) fn duration(given: &str) -> Result<Duration, String> {
         .ok_or_else(wrong)
 }
 
+/// As [`duration`], in whole seconds as the interface takes them.
+///
+/// # Errors
+/// What would be right.
+pub(crate) fn seconds(given: &str) -> Result<u32, String> {
+    u32::try_from(duration(given)?.as_secs()).map_err(|_| "a year at most".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

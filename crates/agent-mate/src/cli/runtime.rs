@@ -3,6 +3,7 @@
 use super::{
     Context,
     exit::{Exit, Failure},
+    input,
     list::PageArgs,
     show::{column, text_at},
 };
@@ -21,6 +22,12 @@ pub(crate) enum RuntimeVerb {
         /// A program whose way to be launched is known
         #[arg(long, value_name = "PRESET", required_unless_present = "command")]
         preset: Option<String>,
+        /// Show its tasks as quiet when nothing was heard of them for so long: 90, 90s, 5m, 2h [default: 60s]
+        #[arg(long, value_name = "TIME", value_parser = input::seconds)]
+        quiet: Option<u32>,
+        /// Ask its tasks to stop so long after their start, unless they say otherwise [default: never]
+        #[arg(long, value_name = "TIME", value_parser = input::seconds)]
+        deadline: Option<u32>,
         /// The program and its arguments
         #[arg(last = true, value_name = "COMMAND")]
         command: Option<Vec<String>>,
@@ -58,8 +65,9 @@ pub(crate) async fn run(verb: RuntimeVerb, context: &Context) -> Result<Exit, Fa
     let client = context.client()?;
     match verb {
         RuntimeVerb::Presets => {}
-        RuntimeVerb::Add { name, preset, command } => {
-            let made = client.post(&["runtimes"], &AddRuntime { name, preset, command }, None).await?;
+        RuntimeVerb::Add { name, preset, quiet, deadline, command } => {
+            let wish = AddRuntime { name, preset, command, quiet_seconds: quiet, deadline_seconds: deadline };
+            let made = client.post(&["runtimes"], &wish, None).await?;
             let name = text_at(&made, "name");
             let next =
                 [format!("agent-mate task add --project default --runtime {name} --approve --wait \"...\"")];
@@ -84,6 +92,8 @@ pub(crate) async fn run(verb: RuntimeVerb, context: &Context) -> Result<Exit, Fa
                 column("command", "command"),
                 column("launch", "registration"),
                 column("own tools", "own_tools"),
+                column("quiet after (s)", "quiet_seconds"),
+                column("deadline (s)", "deadline_seconds"),
                 column("added", "created_at"),
             ];
             screen.object(&client.get(&["runtimes", &runtime], &[]).await?, &fields)?;

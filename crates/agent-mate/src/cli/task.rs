@@ -144,7 +144,7 @@ pub(crate) async fn run(verb: TaskVerb, context: &Context) -> Result<Exit, Failu
 }
 
 /// A task's fields as they are shown to people.
-pub(crate) const FIELDS: [super::show::Column; 23] = [
+pub(crate) const FIELDS: [super::show::Column; 25] = [
     column("id", "id"),
     column("state", "state"),
     column("activity", "activity"),
@@ -164,7 +164,9 @@ pub(crate) const FIELDS: [super::show::Column; 23] = [
     column("runtime", "runtime_name"),
     column("submitted", "created_at"),
     column("started", "started_at"),
+    column("deadline", "deadline_at"),
     column("stop asked", "stop_requested_at"),
+    column("asked by", "stop_requested_by"),
     column("ended", "ended_at"),
     column("instructions", "instructions"),
     column("note", "note"),

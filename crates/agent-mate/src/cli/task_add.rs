@@ -45,6 +45,12 @@ pub(crate) struct AddArgs {
     /// How many times it may go on by itself
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(TaskPolicy::MOST_RESUMES)))]
     max_resumes: u32,
+    /// Show it as quiet when nothing was heard of it for so long: 90, 90s, 5m, 2h [default: the runtime's, else 60s]
+    #[arg(long, value_name = "TIME", value_parser = input::seconds)]
+    quiet: Option<u32>,
+    /// Ask it to stop so long after its start; 0: never [default: the runtime's, else never]
+    #[arg(long, value_name = "TIME", value_parser = input::seconds)]
+    deadline: Option<u32>,
     /// Follow it until it ends
     #[arg(long)]
     wait: bool,
@@ -68,6 +74,8 @@ pub(crate) async fn add(args: AddArgs, client: &Client, context: &Context) -> Re
             require_report: args.require_report,
             on_interruption: args.on_interruption,
             max_resumes: args.max_resumes,
+            quiet_seconds: args.quiet,
+            deadline_seconds: args.deadline,
         },
     };
     let task = client.post(&["projects", &args.project, "tasks"], &request, args.key.as_deref()).await?;

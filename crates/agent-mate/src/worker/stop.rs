@@ -3,7 +3,7 @@
 use super::{LOOK, Worker};
 use anyhow::Result;
 use mate_engine::{Engine, settings::StopSettings};
-use mate_model::{TaskId, task::TaskStateWord};
+use mate_model::{records::Task, task::TaskStateWord};
 use mate_runtime::{
     acp::Agent,
     container::{Container, SignalKind},
@@ -36,11 +36,18 @@ impl Drop for Wishes {
 }
 
 impl Wishes {
-    pub(super) fn watch(engine: &Arc<Engine>, task: TaskId) -> Self {
+    pub(super) fn watch(engine: &Arc<Engine>, task: &Task) -> Self {
         let (tell, wish) = watch::channel(Wish::None);
         let engine = Arc::clone(engine);
+        let deadline = deadline(&engine, task);
+        let task = task.id;
         let looking = tokio::spawn(async move {
             loop {
+                if deadline.is_some_and(|at| at <= engine.clock.monotonic())
+                    && let Err(error) = engine.stop_overdue(task).await
+                {
+                    tracing::warn!(%error, "the ledger could not take that the deadline has passed");
+                }
                 match engine.ledger.admission(task).await {
                     Ok(Some(row)) if row.state == TaskStateWord::StopRequested => {
                         let wished = if row.stop_kill { Wish::Kill } else { Wish::Stop };
@@ -74,6 +81,13 @@ impl Wishes {
             Err(_) => std::future::pending().await,
         }
     }
+}
+
+/// When the task's deadline passes, on the clock that nobody sets; microseconds.
+fn deadline(engine: &Engine, task: &Task) -> Option<i64> {
+    let whole = i64::try_from(task.policy.deadline()?.as_micros()).ok()?;
+    let spent = engine.clock.now().since(task.state.run()?.since).max(0);
+    Some(engine.clock.monotonic() + whole.saturating_sub(spent))
 }
 
 /// A step of the ladder.

@@ -104,7 +104,7 @@ impl Worker {
         if !matches!(turn.state, TurnState::Starting) {
             bail!("{} is {} already: a prompt is never sent again", turn.id, turn.state.word());
         }
-        let mut wishes = Wishes::watch(&self.engine, task.id);
+        let mut wishes = Wishes::watch(&self.engine, task);
         // A task that waited may have lost what it was approved under.
         if let Some(why) = self.desk.lost_authority(task.id).await? {
             let end = TurnEnd::NotStarted { detail: why };
@@ -218,7 +218,12 @@ impl Worker {
                     }
                     pump.flush().await?;
                 }
-                wish = wishes.changed() => ladder.wish(wish),
+                wish = wishes.changed() => {
+                    if let Some(bridge) = self.bridge.as_ref().filter(|_| wish != Wish::None) {
+                        bridge.cancel_in_flight();
+                    }
+                    ladder.wish(wish);
+                }
                 stepped = ladder.step() => {
                     mate_fault::point_async!("stop.step_taken");
                     // A stop goes on while the journal cannot be written.

@@ -13,6 +13,8 @@ mod bad_input;
 #[cfg(feature = "faults")]
 mod crash;
 #[cfg(test)]
+mod deadlines;
+#[cfg(test)]
 mod death;
 #[cfg(test)]
 mod first_light;

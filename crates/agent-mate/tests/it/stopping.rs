@@ -69,6 +69,25 @@ fn g06_stop_in_a_call_that_is_not_answered_is_unknown() {
     assert_usable(&world, &task);
 }
 
+/// The runtime hears nothing, so the word can only be the stop's own.
+#[test]
+fn g06_a_stop_tells_the_upstream_and_waits_for_its_answer() {
+    let world = World::new(Store::Sqlite);
+    let settings = world.home().join("config.toml");
+    let text = std::fs::read_to_string(&settings).expect("settings");
+    std::fs::write(&settings, text.replace("cancel_seconds = 1", "cancel_seconds = 60")).expect("written");
+    let slow = json!({"tool": "slow", "args": {"seconds": 3}, "ignore_cancel": true});
+    let task = world.submit(&json!([slow, {"text": "done", "ignore_cancel": true}]));
+    world.until_begun("slow", 1);
+    world.ok(&["task", "stop", &id(&task), "--no-wait"]);
+    let told = |line: &Value| line["kind"] == "notification" && line["method"] == "notifications/cancelled";
+    until("the upstream is told", || world.effects().iter().any(told).then_some(()));
+    assert_eq!(world.count("end", "slow"), 0, "told while the call is out");
+    let (ended, _) = world.wait(&id(&task));
+    assert_eq!(world.operation_states(&id(&task)), ["slow:succeeded"], "{ended}");
+    assert_eq!(world.effects().iter().filter(|line| told(line)).count(), 1);
+}
+
 #[test]
 fn g06_kill_in_a_call_is_unknown_at_once() {
     let world = World::new(Store::Sqlite);

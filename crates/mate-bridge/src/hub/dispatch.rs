@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::oneshot, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
 
 /// Sends the call and answers the runtime. Consumes the permission: there is no second time.
 pub(super) async fn dispatch(
@@ -37,6 +38,7 @@ pub(super) async fn dispatch(
         client: Arc::clone(&caller.client),
         outlet: Arc::clone(&caller.outlet),
         token,
+        unwanted: CancellationToken::new(),
     };
     let outcome = send(hub, caller, flight, params, id).await;
     mate_fault::point_async!("bridge.answer_read");
@@ -92,6 +94,7 @@ async fn send(hub: &Arc<Hub>, caller: &Caller, flight: Flight, params: Box<RawVa
         return Outcome::NotSent { why };
     };
     let late = flight.operation.as_deref().map(|operation| late(&hub.gate, operation));
+    let unwanted = flight.unwanted.clone();
     lock(&hub.flights).insert(id, flight);
     let _aloft = Aloft { hub, id };
     let (reply, race, end) = Reply::new(late);
@@ -100,7 +103,7 @@ async fn send(hub: &Arc<Hub>, caller: &Caller, flight: Flight, params: Box<RawVa
         mate_fault::point_async!("bridge.before_write");
         upstream.send(Outgoing { id, method: "tools/call", params, reply }).await;
     });
-    Waiting { hub, conn, id, race }.end(caller, end, sending).await
+    Waiting { hub, conn, id, race, unwanted }.end(caller, end, sending).await
 }
 
 /// The runtime's parameters with the upstream's tool name and our marks in `_meta`; nothing else changes.
@@ -135,6 +138,7 @@ struct Waiting<'a> {
     conn: usize,
     id: u64,
     race: Race,
+    unwanted: CancellationToken,
 }
 
 impl Waiting<'_> {
@@ -159,6 +163,13 @@ impl Waiting<'_> {
                     }
                     // A wish, not an end: the outcome is still waited for.
                     self.tell_upstream("the caller cancelled");
+                }
+                () = self.unwanted.cancelled(), if !told => {
+                    told = true;
+                    if self.race.give_up() {
+                        return Outcome::NotSent { why: "a stop came before it was sent".into() };
+                    }
+                    self.tell_upstream("the task was asked to stop");
                 }
                 () = &mut deadline => {
                     let seconds = limit.as_secs_f32();

@@ -33,6 +33,7 @@ use std::{
     time::Duration,
 };
 use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
 
 /// One connection of the session.
 pub(crate) struct Conn {
@@ -57,6 +58,8 @@ pub(crate) struct Flight {
     pub(crate) outlet: ProgressSink,
     /// The runtime's own progress token.
     pub(crate) token: Option<Arc<RawValue>>,
+    /// The upstream is to be told that the call is not wanted any more; its outcome is waited for all the same.
+    pub(crate) unwanted: CancellationToken,
 }
 
 pub(crate) struct Hub {

@@ -2,7 +2,7 @@
 
 use crate::EngineError;
 use jiff::Timestamp;
-use mate_model::Micros;
+use mate_model::{Micros, records::TaskPolicy};
 use std::path::{Path, PathBuf};
 
 /// The most characters of a path, an address, an argument.
@@ -36,6 +36,30 @@ pub fn is_name(text: &str) -> bool {
         && text.bytes().all(plain)
         && !text.starts_with(['_', '-'])
         && !text.contains("__")
+}
+
+/// A quiet time in seconds: from 1 to a year.
+///
+/// # Errors
+/// [`EngineError::Invalid`].
+pub fn quiet(field: &'static str, seconds: Option<u32>) -> Result<(), EngineError> {
+    within(field, seconds, 1)
+}
+
+/// A deadline in seconds: up to a year; 0 for none.
+///
+/// # Errors
+/// [`EngineError::Invalid`].
+pub fn deadline(field: &'static str, seconds: Option<u32>) -> Result<(), EngineError> {
+    within(field, seconds, 0)
+}
+
+fn within(field: &'static str, seconds: Option<u32>, least: u32) -> Result<(), EngineError> {
+    let most = TaskPolicy::MOST_SECONDS;
+    if seconds.is_none_or(|seconds| (least..=most).contains(&seconds)) {
+        return Ok(());
+    }
+    Err(EngineError::invalid(field, format!("a number of seconds from {least} to {most}")))
 }
 
 /// A connection's name: a name, and not ours.

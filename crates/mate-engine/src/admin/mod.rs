@@ -19,6 +19,7 @@ pub use grants::{NamedGrant, NewGrant};
 pub use init::{Initialised, create_home};
 pub use members::NamedMember;
 pub use page::{Listing, Paging};
+pub use runtimes::Patience;
 pub use sessions::NamedSession;
 pub use tokens::{NewToken, Shown};
 

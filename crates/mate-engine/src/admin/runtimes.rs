@@ -10,6 +10,15 @@ use uuid::Uuid;
 /// The most bytes of a registration, as JSON.
 const REGISTRATION: usize = 64 * 1024;
 
+/// How long a runtime's tasks may take when they say nothing of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Patience {
+    /// Without activity for so many seconds a task is shown as quiet.
+    pub quiet_seconds: Option<u32>,
+    /// So many seconds after its start a task is asked to stop; 0: never.
+    pub deadline_seconds: Option<u32>,
+}
+
 impl Engine {
     /// Adds a runtime. Whoever calls has checked that the room of runtimes understands `registration`.
     /// Asked again with the same `id`, it answers with the first one.
@@ -22,17 +31,22 @@ impl Engine {
         id: Uuid,
         name: &str,
         registration: Value,
+        patience: Patience,
     ) -> Result<Runtime, EngineError> {
         self.demand_admin(who)?;
         check::name("name", name)?;
         if registration.to_string().len() > REGISTRATION {
             return Err(EngineError::invalid("command", "is too long: put it into a script"));
         }
+        check::quiet("quiet_seconds", patience.quiet_seconds)?;
+        check::deadline("deadline_seconds", patience.deadline_seconds)?;
         let at = self.writing_time().await?;
         let runtime = Runtime {
             id: RuntimeId::new(id),
             name: name.to_owned(),
             registration,
+            quiet_seconds: patience.quiet_seconds,
+            deadline_seconds: patience.deadline_seconds,
             created_at: at,
             removed_at: None,
         };

@@ -3,11 +3,12 @@
 use crate::{Engine, EngineError, Principal};
 use mate_model::{
     TaskId,
-    event::EventType,
+    event::{Draft, EventType},
     records::Task,
-    task::{TaskCommand, TaskStateWord},
+    task::{TaskCommand, TaskState, TaskStateWord},
     words::Role,
 };
+use mate_store::LedgerError;
 use serde_json::json;
 
 impl Engine {
@@ -30,6 +31,27 @@ impl Engine {
             | TaskStateWord::Unknown => EventType::TaskStopRequested,
         };
         let data = json!({ "by": who.account, "kill": kill });
-        self.move_task(who, id, TaskCommand::Stop { by: who.account, kill }, kind, data).await
+        self.move_task(who, id, TaskCommand::Stop { by: Some(who.account), kill }, kind, data).await
+    }
+
+    /// Asks a running task whose deadline has passed to stop. One that is not running, or is asked already, stays as it
+    /// is; so does one that somebody moves at this moment, until this is called again.
+    ///
+    /// # Errors
+    /// The ledger's.
+    pub async fn stop_overdue(&self, id: TaskId) -> Result<(), EngineError> {
+        let task = self.ledger.task(id).await?.ok_or(EngineError::NotFound)?;
+        if !matches!(task.state, TaskState::Running { .. }) {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        let transition = task.state.decide(TaskCommand::Stop { by: None, kill: false }, now)?;
+        let data = json!({ "by": null, "kill": false, "deadline_seconds": task.policy.deadline_seconds });
+        let turn = task.state.run().map(|run| run.turn);
+        let draft = Draft { kind: EventType::TaskStopRequested, task: Some(id), turn, at: now, data };
+        match self.ledger.apply_task(&task, &transition, draft, &[], None).await {
+            Ok(_) | Err(LedgerError::Conflict(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 }

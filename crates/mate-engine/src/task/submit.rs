@@ -1,6 +1,6 @@
 //! Submitting a task: checked whole, then written whole.
 
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, admin::check};
 use mate_model::{
     ProjectId, RuntimeId, SessionId, TaskId,
     event::{Draft, EventType},
@@ -59,6 +59,7 @@ impl Engine {
             ));
         }
         let (session, new) = self.session_for(&project, &wish).await?;
+        let policy = self.policy_with(session.runtime, wish.policy).await?;
         let now = self.clock.now();
         self.ledger.observe_time(now).await?;
         let approve = TaskCommand::Approve { by: who.account };
@@ -74,7 +75,7 @@ impl Engine {
             proposer: who.account,
             token: who.token,
             instructions: wish.instructions,
-            policy: wish.policy,
+            policy,
             created_at: now,
             continues: None,
             approval,
@@ -107,6 +108,16 @@ impl Engine {
             ));
         }
         Ok(())
+    }
+
+    /// The policy, with what the runtime's registration says where the caller said nothing.
+    async fn policy_with(&self, runtime: RuntimeId, policy: TaskPolicy) -> Result<TaskPolicy, EngineError> {
+        let runtime = self.ledger.runtime(runtime).await?.ok_or(EngineError::NotFound)?;
+        Ok(TaskPolicy {
+            quiet_seconds: policy.quiet_seconds.or(runtime.quiet_seconds),
+            deadline_seconds: policy.deadline_seconds.or(runtime.deadline_seconds),
+            ..policy
+        })
     }
 
     async fn session_for(&self, project: &Project, wish: &Submit) -> Result<(Session, bool), EngineError> {
@@ -218,11 +229,12 @@ pub(super) fn check_instructions(text: &str) -> Result<(), EngineError> {
 }
 
 fn check_policy(policy: &TaskPolicy) -> Result<(), EngineError> {
-    if (1..=TaskPolicy::MOST_RESUMES).contains(&policy.max_resumes) {
-        return Ok(());
-    }
     let most = TaskPolicy::MOST_RESUMES;
-    Err(EngineError::invalid("policy.max_resumes", format!("a number from 1 to {most}")))
+    if !(1..=most).contains(&policy.max_resumes) {
+        return Err(EngineError::invalid("policy.max_resumes", format!("a number from 1 to {most}")));
+    }
+    check::quiet("policy.quiet_seconds", policy.quiet_seconds)?;
+    check::deadline("policy.deadline_seconds", policy.deadline_seconds)
 }
 
 fn drafts(

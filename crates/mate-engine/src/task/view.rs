@@ -11,9 +11,6 @@ use mate_model::{
 use mate_store::Unsettled;
 use serde::Serialize;
 
-/// Without any activity for this long, a running task is shown as quiet; microseconds.
-const QUIET: i64 = 60 * 1_000_000;
-
 /// What a running task is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -86,8 +83,12 @@ pub struct TaskView {
     pub created_at: Micros,
     /// When it was claimed.
     pub started_at: Option<Micros>,
-    /// When somebody asked it to stop.
+    /// When it is asked to stop, while it runs and has a deadline.
+    pub deadline_at: Option<Micros>,
+    /// When it was asked to stop, if it was while it ran.
     pub stop_requested_at: Option<Micros>,
+    /// Who asked, an account's id, or `deadline`.
+    pub stop_requested_by: Option<String>,
     /// When it ended.
     pub ended_at: Option<Micros>,
     /// Whether the state is final.
@@ -185,7 +186,8 @@ impl Engine {
             state: word,
             activity,
             quiet_since,
-            reason: reason(&task.state),
+            reason: reason(&task, &task.state),
+            deadline_at: deadline_at(&task),
             result: None,
             report: None,
             then: None,
@@ -208,7 +210,11 @@ impl Engine {
             number: task.number,
             created_at: task.created_at,
             started_at: task.claim.as_ref().map(|claim| claim.since),
-            stop_requested_at: None,
+            stop_requested_at: task.stop.as_ref().map(|stop| stop.at),
+            stop_requested_by: task.stop.as_ref().map(|stop| match stop.by {
+                Some(account) => account.to_string(),
+                None => "deadline".to_owned(),
+            }),
             ended_at: None,
             is_final: word.is_final(),
         };
@@ -232,7 +238,8 @@ impl Engine {
             Some(TurnState::Settling { .. } | TurnState::Ended { .. }) => (Some(Activity::Settling), None),
             Some(TurnState::Prompted { .. }) => {
                 let last = reader.tail(Some(task.id), 1).await?.items.last().map_or(since, |event| event.at);
-                if now.since(last) > QUIET {
+                let quiet = task.policy.quiet_seconds.unwrap_or(TaskPolicy::QUIET_SECONDS);
+                if now.since(last) > i64::from(quiet) * 1_000_000 {
                     (Some(Activity::Quiet), Some(last))
                 } else {
                     (Some(Activity::Working), None)
@@ -240,6 +247,13 @@ impl Engine {
             }
         })
     }
+}
+
+/// When the running task is asked to stop, if it has a deadline.
+fn deadline_at(task: &Task) -> Option<Micros> {
+    let TaskState::Running { run } = &task.state else { return None };
+    let deadline = i64::try_from(task.policy.deadline()?.as_micros()).ok()?;
+    Some(Micros(run.since.0.saturating_add(deadline)))
 }
 
 impl TaskView {
@@ -260,8 +274,10 @@ impl TaskView {
                 self.tell_report(then);
             }
             TaskState::Rejected { at, .. } => self.ended_at = Some(*at),
-            TaskState::StopRequested { stop, .. } => self.stop_requested_at = Some(stop.at),
-            TaskState::Proposed | TaskState::Accepted { .. } | TaskState::Running { .. } => {}
+            TaskState::Proposed
+            | TaskState::Accepted { .. }
+            | TaskState::Running { .. }
+            | TaskState::StopRequested { .. } => {}
         }
     }
 

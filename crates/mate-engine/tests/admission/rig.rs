@@ -2,7 +2,7 @@
 
 use mate_engine::{
     Engine, Home, Principal, SessionLock, Spill, Stores, Submit,
-    admin::{self, NewConnection, NewGrant},
+    admin::{self, NewConnection, NewGrant, Patience},
     admit::{Admission, Admitted, CurrentTurn, Ended, Go, Receipt, Request},
     surroundings::{SystemClock, SystemEntropy},
 };
@@ -120,7 +120,10 @@ impl House {
         let token = engine.initialise().await.unwrap().token;
         let who = engine.authenticate(token.reveal()).await.unwrap();
         let uuid = || engine.entropy.uuid();
-        engine.add_runtime(&who, uuid(), "none", json!({ "command": ["/bin/false"] })).await.unwrap();
+        engine
+            .add_runtime(&who, uuid(), "none", json!({ "command": ["/bin/false"] }), Patience::default())
+            .await
+            .unwrap();
         Self::connect(&engine, &who, class).await;
         let task = submit(&engine, &who).await;
         Self { folder, task, who }

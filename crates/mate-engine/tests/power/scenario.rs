@@ -7,7 +7,7 @@ use crate::{
 };
 use mate_engine::{
     Engine, Home, Principal, SessionLock, Spill, Stores, Submit,
-    admin::{self, NewConnection, NewGrant},
+    admin::{self, NewConnection, NewGrant, Patience},
     admit::{Admission, Admitted, CurrentTurn, Ended, Go, Request},
     surroundings::{SystemClock, SystemEntropy},
 };
@@ -50,7 +50,10 @@ pub(crate) async fn prepare(root: &Path) {
     let token = engine.initialise().await.expect("set up").token;
     let who = engine.authenticate(token.reveal()).await.expect("known");
     let id = || engine.entropy.uuid();
-    engine.add_runtime(&who, id(), "agent", json!({ "command": ["agent"] })).await.expect("added");
+    engine
+        .add_runtime(&who, id(), "agent", json!({ "command": ["agent"] }), Patience::default())
+        .await
+        .expect("added");
     let connection = NewConnection {
         name: "demo".to_owned(),
         reach: Reach::Http { url: "http://127.0.0.1:9/".to_owned() },

@@ -17,6 +17,10 @@ pub struct Runtime {
     pub name: String,
     /// How to launch it; the runtime room knows the shape.
     pub registration: Value,
+    /// The quiet time of its tasks that say nothing of it, in seconds.
+    pub quiet_seconds: Option<u32>,
+    /// The deadline of its tasks that say nothing of it, in seconds after their start.
+    pub deadline_seconds: Option<u32>,
     /// When it was added.
     pub created_at: Micros,
     /// When it was removed, if it was.

@@ -3,11 +3,12 @@
 use crate::{
     AccountId, Micros, ProjectId, RuntimeId, SessionId, TaskId, TokenId,
     session::SessionState,
-    task::{End, Run, TaskState},
+    task::{End, Run, StopRequest, TaskState},
     transition::Transition,
     words::{FailReason, OnInterruption},
 };
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// One conversation with one runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,16 +37,38 @@ pub struct TaskPolicy {
     pub on_interruption: OnInterruption,
     /// How many times it and what continues it may go on by themselves, counted over all of them.
     pub max_resumes: u32,
+    /// Without activity for so many seconds it is shown as quiet. Absent: as its runtime says.
+    pub quiet_seconds: Option<u32>,
+    /// So many seconds after its start it is asked to stop; 0: never. Absent: as its runtime says.
+    pub deadline_seconds: Option<u32>,
 }
 
 impl TaskPolicy {
     /// The most that `max_resumes` may be.
     pub const MOST_RESUMES: u32 = 10;
+    /// The longest quiet time and the latest deadline, in seconds: a year.
+    pub const MOST_SECONDS: u32 = 366 * 24 * 3600;
+    /// Without activity for so many seconds a task is shown as quiet where nothing else is said.
+    pub const QUIET_SECONDS: u32 = 60;
+
+    /// How long after its start the task is asked to stop, if ever.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline_seconds
+            .filter(|seconds| *seconds > 0)
+            .map(|seconds| Duration::from_secs(seconds.into()))
+    }
 }
 
 impl Default for TaskPolicy {
     fn default() -> Self {
-        Self { require_report: false, on_interruption: OnInterruption::Hold, max_resumes: 1 }
+        Self {
+            require_report: false,
+            on_interruption: OnInterruption::Hold,
+            max_resumes: 1,
+            quiet_seconds: None,
+            deadline_seconds: None,
+        }
     }
 }
 
@@ -76,6 +99,8 @@ pub struct Task {
     pub resumes: i64,
     /// Its last claim, also after its end; none when it never started.
     pub claim: Option<Run>,
+    /// The last wish that it stop, also after its end; none when it was never asked to while it ran.
+    pub stop: Option<StopRequest>,
     /// Its state.
     pub state: TaskState,
     /// When it was submitted.
@@ -87,7 +112,8 @@ impl Task {
     #[must_use]
     pub fn moved(self, state: TaskState) -> Self {
         let claim = state.run().cloned().or(self.claim);
-        Self { state, claim, ..self }
+        let stop = state.stop().cloned().or(self.stop);
+        Self { state, claim, stop, ..self }
     }
 
     /// Whether this move ends it by an interruption after which its policy wants it to go on.

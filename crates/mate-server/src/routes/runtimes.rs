@@ -10,6 +10,7 @@ use crate::{
     wire::AddRuntime,
 };
 use axum::{Router, extract::State, routing::get};
+use mate_engine::admin::Patience;
 
 const LIST: &str = "runtimes";
 
@@ -44,7 +45,9 @@ async fn add(
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |id| {
         let registration = state.registrar.registration(&wish)?;
-        let runtime = state.engine.add_runtime(&caller.who, id, &wish.name, registration).await?;
+        let patience =
+            Patience { quiet_seconds: wish.quiet_seconds, deadline_seconds: wish.deadline_seconds };
+        let runtime = state.engine.add_runtime(&caller.who, id, &wish.name, registration, patience).await?;
         Ok(Made::created(views::runtime(runtime)))
     })
     .await

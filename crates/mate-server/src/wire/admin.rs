@@ -68,6 +68,12 @@ pub struct AddRuntime {
     /// The program and its arguments; instead of the preset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
+    /// Without activity for so many seconds its tasks are shown as quiet, unless they say otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet_seconds: Option<u32>,
+    /// So many seconds after their start its tasks are asked to stop, unless they say otherwise; 0: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_seconds: Option<u32>,
 }
 
 /// `POST /api/v1/connections`: with a `url` or with a `command`.

@@ -9,11 +9,14 @@ use crate::{
 use mate_model::{Micros, RuntimeId, records::Runtime};
 
 const ADD: &str =
-    "INSERT INTO runtimes (id, name, registration, created_at, removed_at) VALUES ($1, $2, $3, $4, $5)";
-const BY_ID: &str = "SELECT id, name, registration, created_at, removed_at FROM runtimes WHERE id = $1";
-const BY_NAME: &str = "SELECT id, name, registration, created_at, removed_at FROM runtimes
+    "INSERT INTO runtimes (id, name, registration, created_at, removed_at, quiet_seconds, deadline_seconds)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)";
+const BY_ID: &str = "SELECT id, name, registration, created_at, removed_at, quiet_seconds, deadline_seconds FROM runtimes WHERE id = $1";
+const BY_NAME: &str =
+    "SELECT id, name, registration, created_at, removed_at, quiet_seconds, deadline_seconds FROM runtimes
     WHERE name = $1 AND removed_at IS NULL";
-const LIST: &str = "SELECT id, name, registration, created_at, removed_at FROM runtimes
+const LIST: &str =
+    "SELECT id, name, registration, created_at, removed_at, quiet_seconds, deadline_seconds FROM runtimes
     WHERE removed_at IS NULL AND id > $1 ORDER BY id LIMIT $2";
 const REMOVE: &str = "UPDATE runtimes SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL";
 
@@ -22,6 +25,8 @@ fn decode(row: &Row) -> Result<Runtime, StoreError> {
         id: row.parse("id")?,
         name: row.text("name")?.to_owned(),
         registration: decode::json(row, "registration")?,
+        quiet_seconds: decode::opt_seconds(row, "quiet_seconds")?,
+        deadline_seconds: decode::opt_seconds(row, "deadline_seconds")?,
         created_at: decode::micros(row, "created_at")?,
         removed_at: decode::opt_micros(row, "removed_at")?,
     })
@@ -39,6 +44,8 @@ impl Ledger {
             json(&runtime.registration)?,
             runtime.created_at,
             runtime.removed_at,
+            runtime.quiet_seconds.map(i64::from),
+            runtime.deadline_seconds.map(i64::from),
         ];
         let added = self.write(vec![Statement::one(ADD, values)]).await;
         added.map_err(|refused| refused.adding("runtime", "runtime"))

@@ -87,7 +87,7 @@ pub(super) fn apply(
         to.run.as_ref().map(|run| run.turn),
         to.run.as_ref().map(|run| run.epoch),
         to.run.as_ref().map(|run| run.since),
-        to.stop.as_ref().map(|stop| stop.by),
+        to.stop.as_ref().and_then(|stop| stop.by),
         to.stop.as_ref().map(|stop| stop.at),
         to.stop.as_ref().map(|stop| stop.kill),
         to.ended_at,
@@ -118,6 +118,7 @@ pub(super) fn decode(row: &Row) -> Result<Task, StoreError> {
         continued_by: row.opt_parse("continued_by")?,
         resumes: row.int("resumes")?,
         claim: row.opt_parse::<TurnId>("turn")?.map(|_| run(row)).transpose()?,
+        stop: decode::opt_micros(row, "stop_at")?.map(|_| stop(row)).transpose()?,
         state: state(row)?,
         created_at: decode::micros(row, "created_at")?,
     })
@@ -131,14 +132,7 @@ fn state(row: &Row) -> Result<TaskState, StoreError> {
             TaskState::Accepted { by: row.parse("approved_by")?, at: decode::micros(row, "approved_at")? }
         }
         TaskStateWord::Running => TaskState::Running { run: run(row)? },
-        TaskStateWord::StopRequested => TaskState::StopRequested {
-            run: run(row)?,
-            stop: StopRequest {
-                by: row.parse("stop_by")?,
-                at: decode::micros(row, "stop_at")?,
-                kill: row.flag("stop_kill")?,
-            },
-        },
+        TaskStateWord::StopRequested => TaskState::StopRequested { run: run(row)?, stop: stop(row)? },
         TaskStateWord::Completed | TaskStateWord::Failed | TaskStateWord::Stopped => {
             let ended = TaskState::Ended {
                 end: decode::json(row, "end_json")?,
@@ -161,6 +155,14 @@ fn state(row: &Row) -> Result<TaskState, StoreError> {
             reason: row.parse("unknown_reason")?,
             at: decode::micros(row, "ended_at")?,
         },
+    })
+}
+
+fn stop(row: &Row) -> Result<StopRequest, StoreError> {
+    Ok(StopRequest {
+        by: row.opt_parse("stop_by")?,
+        at: decode::micros(row, "stop_at")?,
+        kill: row.flag("stop_kill")?,
     })
 }
 

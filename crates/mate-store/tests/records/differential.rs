@@ -42,8 +42,8 @@ fn task_command(pick: u8, epoch: i64, world: &World) -> TaskCommand {
         0..=2 => TaskCommand::Approve { by },
         3 => TaskCommand::Reject { by, reason: "not now".to_owned() },
         4..=6 => TaskCommand::Claim { turn: TurnId::new(uuid()), epoch },
-        7 => TaskCommand::Stop { by, kill: false },
-        8 => TaskCommand::Stop { by, kill: true },
+        7 => TaskCommand::Stop { by: Some(by), kill: false },
+        8 => TaskCommand::Stop { by: None, kill: true },
         9 => TaskCommand::Conclude { epoch, end: failed, uncertain: None },
         10 => TaskCommand::Conclude { epoch, end: stopped, uncertain: None },
         11 => {
@@ -111,7 +111,7 @@ fn with_account(command: TaskCommand, world: &World) -> TaskCommand {
     match command {
         TaskCommand::Approve { .. } => TaskCommand::Approve { by },
         TaskCommand::Reject { reason, .. } => TaskCommand::Reject { by, reason },
-        TaskCommand::Stop { kill, .. } => TaskCommand::Stop { by, kill },
+        TaskCommand::Stop { by: asked, kill } => TaskCommand::Stop { by: asked.map(|_| by), kill },
         command @ (TaskCommand::Claim { .. } | TaskCommand::Conclude { .. } | TaskCommand::Settle) => command,
     }
 }

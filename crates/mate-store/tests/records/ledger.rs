@@ -45,6 +45,8 @@ async fn names_are_taken_once_and_free_again_after_a_removal(world: World) {
         id: RuntimeId::new(uuid()),
         name: name.to_owned(),
         registration: json!({}),
+        quiet_seconds: None,
+        deadline_seconds: None,
         created_at: at(1),
         removed_at: None,
     };
@@ -272,7 +274,7 @@ async fn g02_a_session_runs_one_task(world: World) {
     assert_eq!(refused, LedgerError::Conflict("task"));
     assert_eq!(world.ledger.running(session.id).await.unwrap(), Some(first.clone()));
     assert_eq!(world.ledger.next_accepted(session.id).await.unwrap(), Some(second));
-    let stopping = world.command(&first, TaskCommand::Stop { by: world.account, kill: false }).await;
+    let stopping = world.command(&first, TaskCommand::Stop { by: Some(world.account), kill: false }).await;
     assert_eq!(world.ledger.running(session.id).await.unwrap(), Some(stopping));
 }
 

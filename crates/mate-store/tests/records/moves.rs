@@ -64,7 +64,7 @@ async fn no_raw_write_makes_an_illegal_move_of_a_task(world: World) {
     let reject = TaskCommand::Reject { by: world.account, reason: "no".to_owned() };
     let rejected = world.command(&rejected, reject).await;
     let ended = world.accepted(session.id).await;
-    let ended = world.command(&ended, TaskCommand::Stop { by: world.account, kill: false }).await;
+    let ended = world.command(&ended, TaskCommand::Stop { by: Some(world.account), kill: false }).await;
     for task in [proposed, running, rejected, ended] {
         let from = task.state.word();
         for to in TaskStateWord::ALL {

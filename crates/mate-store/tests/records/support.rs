@@ -124,6 +124,8 @@ impl World {
             id: self.runtime,
             name: "scripted".to_owned(),
             registration: json!({"command": ["agent"]}),
+            quiet_seconds: None,
+            deadline_seconds: None,
             created_at: at(0),
             removed_at: None,
         };

@@ -117,7 +117,7 @@ impl Key for TaskKey {
             Self::Approve => TaskCommand::Approve { by: PERSON },
             Self::Reject => TaskCommand::Reject { by: PERSON, reason: String::new() },
             Self::Claim { epoch } => TaskCommand::Claim { turn: TURN, epoch: epoch_of(epoch) },
-            Self::Stop { kill } => TaskCommand::Stop { by: PERSON, kill },
+            Self::Stop { kill } => TaskCommand::Stop { by: Some(PERSON), kill },
             Self::Conclude { epoch, over, unknown, stop, evidence } => {
                 let (end, uncertain) = read_conclusion(over, unknown, stop, evidence)?;
                 TaskCommand::Conclude { epoch: epoch_of(epoch), end, uncertain }

@@ -48,7 +48,7 @@ fn ends() -> [End; 3] {
 #[must_use]
 pub fn task() -> Survey {
     let run = || Run { turn: TurnId::new(Uuid::from_u128(2)), epoch: Epoch(5), since: NOW };
-    let stop = |kill| StopRequest { by: BY, at: NOW, kill };
+    let stop = |kill| StopRequest { by: Some(BY), at: NOW, kill };
     let mut states = vec![
         TaskState::Proposed,
         TaskState::Accepted { by: BY, at: NOW },
@@ -74,8 +74,8 @@ pub fn task() -> Survey {
         ("claim, lower epoch", claim(4)),
         ("claim, same epoch", claim(5)),
         ("claim, higher epoch", claim(6)),
-        ("stop", TaskCommand::Stop { by: BY, kill: false }),
-        ("kill", TaskCommand::Stop { by: BY, kill: true }),
+        ("stop", TaskCommand::Stop { by: Some(BY), kill: false }),
+        ("kill", TaskCommand::Stop { by: Some(BY), kill: true }),
         ("conclude, lower epoch", conclude(4, 0, None)),
         ("conclude completed", conclude(5, 0, None)),
         ("conclude failed", conclude(5, 1, None)),

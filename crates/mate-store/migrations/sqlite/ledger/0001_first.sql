@@ -53,6 +53,8 @@ CREATE TABLE runtimes (
     id TEXT NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,
     registration TEXT NOT NULL,
+    quiet_seconds INTEGER CHECK (quiet_seconds > 0),
+    deadline_seconds INTEGER CHECK (deadline_seconds >= 0),
     created_at INTEGER NOT NULL,
     removed_at INTEGER
 ) STRICT, WITHOUT ROWID;
@@ -191,9 +193,9 @@ CREATE TABLE tasks (
     CHECK ((turn IS NULL) = (epoch IS NULL) AND (turn IS NULL) = (started_at IS NULL)),
     CHECK (state NOT IN ('running', 'stop_requested', 'completed', 'failed', 'unknown') OR turn IS NOT NULL),
     CHECK (state NOT IN ('proposed', 'accepted', 'rejected') OR turn IS NULL),
-    CHECK ((stop_by IS NULL) = (stop_at IS NULL) AND (stop_kill = 0 OR stop_by IS NOT NULL)),
-    CHECK (state <> 'stop_requested' OR stop_by IS NOT NULL),
-    CHECK (state NOT IN ('proposed', 'accepted', 'rejected', 'running') OR stop_by IS NULL),
+    CHECK (stop_at IS NOT NULL OR (stop_by IS NULL AND stop_kill = 0)),
+    CHECK (state <> 'stop_requested' OR stop_at IS NOT NULL),
+    CHECK (state NOT IN ('proposed', 'accepted', 'rejected', 'running') OR stop_at IS NULL),
     CHECK ((state IN ('completed', 'failed', 'stopped', 'unknown')) = (end_json IS NOT NULL)),
     CHECK ((state IN ('completed', 'failed', 'stopped', 'unknown', 'rejected')) = (ended_at IS NOT NULL)),
     CHECK (state <> 'unknown' OR unknown_reason IS NOT NULL),
