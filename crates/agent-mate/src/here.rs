@@ -7,6 +7,11 @@ use crate::{
 use etcetera::{BaseStrategy, choose_base_strategy};
 use mate_engine::{Home, Settings, admin};
 use mate_guard::key_file;
+use mate_model::confinement::ConfinementMeans;
+use mate_runtime::{
+    confine::{Confined, Confinement},
+    container::{Container, ContainerRecord, ContainerSpec},
+};
 use serde_json::json;
 use std::{
     env,
@@ -133,6 +138,7 @@ pub(crate) async fn doctor(context: &Context) -> Result<Exit, Failure> {
         Err(error) => Check::ill("sqlite", error.to_string()),
     });
     checks.push(containment().await);
+    checks.extend(confinement(&context.home).await);
     crate::cli::doctor(context, checks).await
 }
 
@@ -144,26 +150,54 @@ fn settings(path: &Path) -> Check {
     }
 }
 
-/// Makes a container, as a session would, and ends it.
+/// Makes a container, as a session would, and ends it; what was recorded of it.
+async fn try_container(confinement: Confinement) -> anyhow::Result<ContainerRecord> {
+    let folder = tempfile::tempdir()?;
+    let exe = env::current_exe()?;
+    let spec = ContainerSpec { exe, folder: folder.path().to_owned(), confinement };
+    let container = Container::start(&spec).await?;
+    let record = container.record().clone();
+    container.kill().await?;
+    Ok(record)
+}
+
 async fn containment() -> Check {
-    let tried = async {
-        let folder = tempfile::tempdir()?;
-        let exe = env::current_exe()?;
-        let spec = mate_runtime::container::ContainerSpec { exe, folder: folder.path().to_owned() };
-        let container = mate_runtime::container::Container::start(&spec).await?;
-        let means = container.record().means;
-        container.kill().await?;
-        anyhow::Ok(format!(
-            "sessions are contained by {}",
-            json!(means).as_str().unwrap_or("a means of the kernel")
-        ))
-    };
-    match tried.await {
+    let tried = try_container(Confinement::off()).await.map(|record| {
+        let means = json!(record.means);
+        format!("sessions are contained by {}", means.as_str().unwrap_or("a means of the kernel"))
+    });
+    match tried {
         Ok(detail) => Check::well("containment", detail),
         Err(error) => {
             Check::ill("containment", format!("sessions cannot be contained, so none can run: {error:#}"))
         }
     }
+}
+
+/// Whether the home can be hidden from sessions, and how.
+async fn confinement(home: &Home) -> Option<Check> {
+    const NAME: &str = "confinement";
+    // What is wrong with the settings is told by their own check.
+    let settings = Settings::read(&home.config()).ok()?.confinement;
+    Some(match try_container(crate::confinement::of_home(home, &settings)).await {
+        Ok(ContainerRecord { confined, .. }) => match confined.means {
+            ConfinementMeans::None => Check::well(
+                NAME,
+                "SWITCHED OFF in config.toml: whatever a session runs can read this home, its key and its token",
+            ),
+            means @ (ConfinementMeans::MountNamespace | ConfinementMeans::Landlock) => {
+                Check::well(NAME, told(means, &confined))
+            }
+        },
+        Err(error) => Check::ill(NAME, format!("{error:#}")),
+    })
+}
+
+fn told(means: ConfinementMeans, confined: &Confined) -> String {
+    let apart = if confined.apart { ", and programs are kept apart" } else { "" };
+    let weaker = confined.not_stronger.as_deref();
+    let weaker = weaker.map_or_else(String::new, |why| format!(" (not by a stronger means: {why})"));
+    format!("sessions cannot see this home, by {means}{apart}{weaker}")
 }
 
 fn failed(error: mate_engine::EngineError) -> Failure {

@@ -3,6 +3,7 @@
 
 mod bench;
 mod cli;
+mod confinement;
 mod demo;
 mod here;
 mod launch;

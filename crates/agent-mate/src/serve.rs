@@ -32,6 +32,7 @@ pub(crate) async fn serve(
     shutdown: CancellationToken,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<()> {
+    mate_runtime::confine::shut_to_others().context("this process cannot be closed to others")?;
     let Opened { engine, settings } = opened;
     let _held = only_one(&engine.home.serve_lock())?;
     let listen = match listen {
@@ -41,8 +42,9 @@ pub(crate) async fn serve(
     let socket = SocketPath::of(&engine.home.socket()).context("the home's socket")?;
     let listeners = Listeners::open(listen, socket.path()).await?;
     ready(listeners.address());
-    let state = ServerState::new(Arc::clone(&engine), PeerCheck::new(|pid| !in_a_container(pid)))
-        .with_registrar(Arc::new(crate::registrar::Presets));
+    let state =
+        ServerState::new(Arc::clone(&engine), PeerCheck::new(|pid| !in_a_container(pid)).over_tcp(outside))
+            .with_registrar(Arc::new(crate::registrar::Presets));
     let scheduler = tokio::spawn(schedule(Arc::clone(&engine), shutdown.clone()));
     let served = mate_server::serve(state, listeners, shutdown.clone()).await;
     shutdown.cancel();
@@ -68,9 +70,18 @@ fn only_one(path: &std::path::Path) -> Result<File> {
     }
 }
 
-/// Processes of a session live in a PID namespace of their own; people's commands do not.
+/// What a session runs descends from its keeper, and may live in a PID namespace of its own; people's commands do not.
 fn in_a_container(pid: i32) -> bool {
     mate_runtime::container::other_pid_namespace(pid).unwrap_or(true)
+        || mate_runtime::confine::is_of_a_session(pid)
+}
+
+/// Whether a client over TCP may speak; not when that cannot be told.
+fn outside(client: SocketAddr, server: SocketAddr) -> bool {
+    mate_runtime::confine::client_is_outside(client, server).unwrap_or_else(|error| {
+        tracing::warn!(%error, "it cannot be told who a client is: it is refused");
+        false
+    })
 }
 
 async fn schedule(engine: Arc<mate_engine::Engine>, shutdown: CancellationToken) {

@@ -1,7 +1,12 @@
 //! The settings file, `config.toml`. Every setting has a default; an unknown one is an error that names its line.
 
+use mate_model::confinement::{ConfinementMode, WantedMeans};
 use serde::Deserialize;
-use std::{fs, io, path::Path, time::Duration};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// What can be set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -13,6 +18,8 @@ pub struct Settings {
     pub serve: ServeSettings,
     /// Sessions.
     pub session: SessionSettings,
+    /// What sessions must not see.
+    pub confinement: ConfinementSettings,
     /// The grace periods of the stop ladder.
     pub stop: StopSettings,
 }
@@ -68,6 +75,20 @@ impl Default for SessionSettings {
             journal_seconds: 600,
         }
     }
+}
+
+/// `[confinement]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConfinementSettings {
+    /// Whether sessions start where they cannot be confined.
+    pub mode: ConfinementMode,
+    /// By which means they are confined.
+    pub means: WantedMeans,
+    /// Folders and files to hide besides Agent Mate's own; absolute.
+    pub hide: Vec<PathBuf>,
+    /// Sockets of other services that are hidden by default and that sessions may use; absolute.
+    pub show: Vec<PathBuf>,
 }
 
 /// `[stop]`

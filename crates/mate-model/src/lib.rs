@@ -6,6 +6,7 @@
 
 pub mod ambient;
 pub mod approval;
+pub mod confinement;
 pub mod event;
 pub mod ids;
 pub mod moves;

@@ -107,21 +107,21 @@ async fn set_up(stage: &mut Stage, context: &Context) -> Result<(), Failure> {
 
 async fn finish(stage: Stage, context: &Context, arguments: &DemoArgs, task: &str) -> Result<(), Failure> {
     let say = |line: &str| context.screen.line(line);
-    let home = stage.home().to_owned();
+    let (place, home) = (stage.place().to_owned(), stage.home().to_owned());
     stage.end().await;
     if arguments.remove {
-        std::fs::remove_dir_all(&home)
-            .map_err(|error| Failure::internal(format!("{}: {error}", home.display())))?;
+        std::fs::remove_dir_all(&place)
+            .map_err(|error| Failure::internal(format!("{}: {error}", place.display())))?;
         return say("\nThe throw-away home was removed.");
     }
     let program = stage::program();
-    say("\nWhere to look (all of it is in the throw-away home):")?;
-    say(&format!("   {}/effects.jsonl    what the tool server did, by its own account", home.display()))?;
-    say(&format!("   {}/prompts.jsonl    what the runtime was asked", home.display()))?;
+    say("\nWhere to look (all of it can be thrown away):")?;
+    say(&format!("   {}/effects.jsonl    what the tool server did, by its own account", place.display()))?;
+    say(&format!("   {}/prompts.jsonl    what the runtime was asked", place.display()))?;
     say(&format!("   {}/sessions/*/      the session's journal and its worker's log", home.display()))?;
     say(&format!("   {program} --home {} serve &", home.display()))?;
     say(&format!("   {program} --home {} task events {task}", home.display()))?;
-    say(&format!("   rm -r {}            when you have seen enough", home.display()))
+    say(&format!("   rm -r {}            when you have seen enough", place.display()))
 }
 
 fn text(document: &Value, name: &str) -> Result<String, Failure> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::{
     fs,
     io::{BufRead, BufReader},
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
@@ -15,6 +15,8 @@ use std::{
 
 pub(super) struct Stage {
     exe: PathBuf,
+    /// What is thrown away; its folder `home` is what sessions cannot see.
+    place: PathBuf,
     home: PathBuf,
     serve: Option<Child>,
 }
@@ -32,25 +34,35 @@ impl Stage {
     pub(super) fn build() -> Result<Self, Failure> {
         let exe = std::env::current_exe()
             .map_err(|error| Failure::internal(format!("this program does not know where it is: {error}")))?;
-        let home = tempfile::Builder::new()
+        let place = tempfile::Builder::new()
             .prefix("agent-mate-demo-")
             .permissions(fs::Permissions::from_mode(0o700))
             .tempdir()
             .map_err(|error| Failure::internal(format!("no throw-away home can be made: {error}")))?
             .keep();
+        let home = place.join("home");
+        fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&home)
+            .map_err(|error| Failure::internal(format!("no throw-away home can be made: {error}")))?;
         // The worker ends soon after its last task, so that nothing is left running.
         let config = "[session]\nidle_seconds = 1\n";
         fs::write(home.join("config.toml"), config).map_err(|error| Failure::internal(error.to_string()))?;
-        Ok(Self { exe, home, serve: None })
+        Ok(Self { exe, place, home, serve: None })
     }
 
     pub(super) fn home(&self) -> &Path {
         &self.home
     }
 
+    /// Where the home and the logs of the others are.
+    pub(super) fn place(&self) -> &Path {
+        &self.place
+    }
+
     /// The runtime, with a home of its own and a log of its prompts.
     pub(super) fn runtime_command(&self) -> Vec<String> {
-        let home = self.home.display();
+        let home = self.place.display();
         vec![
             "/usr/bin/env".to_owned(),
             format!("HOME={home}"),
@@ -62,7 +74,7 @@ impl Stage {
 
     /// The tool server, with the log of its effects.
     pub(super) fn server_command(&self) -> Vec<String> {
-        let log = self.home.join("effects.jsonl").display().to_string();
+        let log = self.place.join("effects.jsonl").display().to_string();
         vec![self.exe.display().to_string(), "effect-server".to_owned(), "--log".to_owned(), log]
     }
 
@@ -186,12 +198,12 @@ impl Stage {
 
     /// The tool server's own log.
     pub(super) fn effects(&self) -> Vec<Value> {
-        lines(&self.home.join("effects.jsonl"))
+        lines(&self.place.join("effects.jsonl"))
     }
 
     /// What the runtime was asked.
     pub(super) fn prompts(&self) -> Vec<Value> {
-        lines(&self.home.join("prompts.jsonl"))
+        lines(&self.place.join("prompts.jsonl"))
     }
 
     /// The process of a session's worker.

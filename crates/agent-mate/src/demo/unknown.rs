@@ -43,7 +43,7 @@ pub(super) async fn play(stage: &Stage, context: &Context) -> Result<bool, Failu
 
     say("\n9. Look there, and settle it with what is found")?;
     let found: Vec<Value> = stage.effects().into_iter().filter(|line| line["key"] == KEY).collect();
-    let file = stage.home().join("found.txt");
+    let file = stage.place().join("found.txt");
     let lines: String = found.iter().map(|line| format!("{line}\n")).collect();
     fs::write(&file, &lines).map_err(|error| Failure::internal(error.to_string()))?;
     let file = file.display().to_string();

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use mate_model::{event::EventType, records::Task, task::StopEvidence, words::Context};
 use mate_runtime::{
     acp::{Agent, AgentOptions, Event, Via},
-    container::{Container, ContainerSpec},
+    container::Container,
 };
 use serde_json::json;
 use std::{
@@ -64,7 +64,7 @@ impl Live {
 impl Worker {
     /// Starts the runtime in a new container and opens its session.
     pub(super) async fn start(&mut self, task: &Task, need: &Need, pump: &mut Pump) -> Result<Live> {
-        let spec = ContainerSpec { exe: self.exe.clone(), folder: self.folder.path().to_owned() };
+        let spec = self.container_spec();
         let container = Arc::new(Container::start(&spec).await?);
         *self.container.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&container));
         mate_fault::point_async!("worker.container_started");
@@ -88,11 +88,11 @@ impl Worker {
         let process = container.spawn(launch).await?;
         let id = process.id;
         mate_fault::point_async!("worker.runtime_started");
-        let means = container.record().means;
+        let (means, confined) = (container.record().means, &container.record().confined);
         self.recorder
             .event(
                 EventType::RuntimeStarted,
-                json!({ "pid": process.pid, "means": means, "own_tools": self.registration.own_tools }),
+                json!({ "pid": process.pid, "means": means, "confined": confined, "own_tools": self.registration.own_tools }),
             )
             .await?;
         mate_fault::point_async!("worker.runtime_recorded");

@@ -5,6 +5,7 @@
 
 mod activity;
 mod bridge;
+mod confinement;
 mod conversation;
 mod finish;
 mod gate;
@@ -85,6 +86,7 @@ pub(super) struct Worker {
 pub(crate) async fn run(home: Home, session: SessionId, epoch: Epoch) -> Result<()> {
     // A terminal's Ctrl-C is for the coordinator, not for sessions.
     let _ = rustix::process::setsid();
+    mate_runtime::confine::shut_to_others().context("this process cannot be closed to others")?;
     let folder = home.session(session);
     let lock = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let lock =

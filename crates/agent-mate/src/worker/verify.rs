@@ -7,7 +7,7 @@ use mate_bridge::Bridge;
 use mate_engine::Looker;
 use mate_guard::Redactor;
 use mate_model::{ConnectionId, records::Reach};
-use mate_runtime::container::{Container, ContainerSpec};
+use mate_runtime::container::Container;
 use mate_store::Verification;
 use serde_json::{Map, Value};
 use std::{
@@ -122,7 +122,7 @@ impl Worker {
         if !needed {
             return Ok(None);
         }
-        let spec = ContainerSpec { exe: self.exe.clone(), folder: self.folder.path().to_owned() };
+        let spec = self.container_spec();
         let container = Arc::new(Container::start(&spec).await?);
         *self.container.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&container));
         Ok(Some(container))

@@ -66,6 +66,6 @@ fn f127_a_coordinator_that_stands_still_is_not_replaced() {
     assert_eq!(world.carry_out(&json!([{"text": "x"}])).1, 0);
     // The lock goes with its holder, however that ends.
     world.kill_serve();
-    world.serve = Some(Serve::start(&world.home(), &world.user(), &world.path("serve.log")));
+    world.serve = Some(Serve::start(&world.home(), &world.user(), &world.path("serve.log"), &[]));
     assert_eq!(items(&world.ok(&["task", "list"])).len(), 1);
 }

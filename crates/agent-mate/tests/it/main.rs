@@ -8,6 +8,8 @@ mod harness;
 mod authority;
 #[cfg(test)]
 mod bad_input;
+#[cfg(test)]
+mod confinement;
 // Built with fault points by `./test`; a repository check sees to that.
 #[cfg(test)]
 #[cfg(feature = "faults")]

@@ -1,4 +1,6 @@
-//! A real agent runtime, OpenCode, with a scripted model: the main job, and its two crashes.
+//! Real agent runtimes with a scripted model: OpenCode at the main job and in its two crashes, and each of them stopped.
+
+mod stopped;
 
 use crate::harness::{Store, World, id, json_lines, until, while_true};
 use serde_json::{Value, json};
@@ -60,11 +62,16 @@ fn python(file: &str) -> Command {
 impl Kit {
     /// OpenCode, the scripted model, and the probe as an upstream over stdio behind the bridge.
     fn opencode() -> Self {
-        let installed = Command::new("bash").arg(kit("install.sh")).arg("opencode").output().expect("bash");
+        Self::of("opencode", &["opencode"])
+    }
+
+    /// The same with another runtime, for which these packages of the kit are needed.
+    fn of(runtime: &str, packages: &[&str]) -> Self {
+        let installed = Command::new("bash").arg(kit("install.sh")).args(packages).output().expect("bash");
         assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
         let world = World::empty(Store::Sqlite);
         let (model, address) = Model::start();
-        register(&world, &address);
+        register(&world, runtime, &address);
         Self { world, model }
     }
 
@@ -96,16 +103,16 @@ impl Kit {
     }
 }
 
-fn register(world: &World, address: &str) {
+fn register(world: &World, runtime: &str, address: &str) {
     let (home, project) = (world.path("agent"), world.path("project"));
     for folder in [&home, &project] {
         std::fs::create_dir(folder).expect("made");
     }
     let recipe =
-        python("recipes.py").arg("opencode").arg(&home).arg(address).arg(&project).output().expect("python3");
+        python("recipes.py").arg(runtime).arg(&home).arg(address).arg(&project).output().expect("python3");
     assert!(recipe.status.success(), "{}", String::from_utf8_lossy(&recipe.stderr));
     let recipe: Value = serde_json::from_slice(&recipe.stdout).expect("the recipe is JSON");
-    let mut words = vec!["runtime", "add", "opencode", "--", "/usr/bin/env", "-i"]
+    let mut words = vec!["runtime", "add", runtime, "--preset", runtime, "--", "/usr/bin/env", "-i"]
         .into_iter()
         .map(str::to_owned)
         .collect::<Vec<_>>();

@@ -1,6 +1,7 @@
 //! The worker's side of a container.
 
 use super::{Launch, Living, Process, RecordError, SignalKind, SpawnError};
+use crate::confine::Confinement;
 use std::{io, path::PathBuf, time::Duration};
 
 #[cfg(target_os = "linux")]
@@ -26,6 +27,8 @@ pub struct ContainerSpec {
     pub exe: PathBuf,
     /// The session's folder, which takes the records of the container.
     pub folder: PathBuf,
+    /// What its processes must not see.
+    pub confinement: Confinement,
 }
 
 /// Why there is no container.

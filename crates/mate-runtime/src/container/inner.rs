@@ -4,10 +4,11 @@
 
 use super::{
     Exit, Launch, SignalKind,
-    keeper::{READY, READY_WITHOUT_PROC},
+    keeper::{CONFINEMENT, Word},
     kernel,
     wire::{self, Report, Request},
 };
+use crate::confine::{self, Fence};
 use rustix::{
     io::Errno,
     mount::{MountFlags, mount},
@@ -19,6 +20,7 @@ use rustix::{
 };
 use std::{
     collections::HashMap,
+    env,
     fs::File,
     io::{self, Write as _},
     os::{fd::OwnedFd, unix::process::CommandExt as _},
@@ -28,43 +30,47 @@ use std::{
 };
 
 pub(super) fn main() -> ExitCode {
-    let (socket, word) = match prepare() {
+    let (socket, fence, word) = match prepare() {
         Ok(ready) => ready,
         Err(error) => {
-            answer(&error.to_string());
+            answer(&Word::Failed(error.to_string()));
             return ExitCode::FAILURE;
         }
     };
-    let init = Arc::new(Init { socket, children: Mutex::default(), born: Condvar::new() });
+    let init = Arc::new(Init { socket, fence, children: Mutex::default(), born: Condvar::new() });
     let reaper = Arc::clone(&init);
     if let Err(error) = thread::Builder::new().stack_size(64 << 10).spawn(move || reaper.reap()) {
-        answer(&error.to_string());
+        answer(&Word::Failed(error.to_string()));
         return ExitCode::FAILURE;
     }
-    answer(word);
+    answer(&word);
     init.serve();
     // With process 1 everything in the namespace ends.
     ExitCode::SUCCESS
 }
 
 /// One word to the outer process, then never anything again.
-fn answer(word: &str) {
+fn answer(word: &Word) {
     let mut output = io::stdout();
-    let _ = output.write_all(word.as_bytes()).and_then(|()| output.flush());
+    let word = serde_json::to_vec(word).unwrap_or_default();
+    let _ = output.write_all(&word).and_then(|()| output.flush());
     let _ = File::open("/dev/null").map(rustix::stdio::dup2_stdout);
 }
 
-fn prepare() -> io::Result<(OwnedFd, &'static str)> {
+fn prepare() -> io::Result<(OwnedFd, Fence, Word)> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
-    let word = if own_proc().is_ok() { READY } else { READY_WITHOUT_PROC };
+    let own_proc = own_proc().is_ok();
+    let told = env::var(CONFINEMENT).map_err(io::Error::other)?;
+    let (fence, confined) = confine::enter(&serde_json::from_str(&told)?)?;
     if !rustix::process::getuid().is_root() {
         clear_ambient_capability_set()?;
         let none = CapabilitySet::empty();
         set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     }
-    Ok((socket, word))
+    confine::shut_to_others()?;
+    Ok((socket, fence, Word::Ready { own_proc, confined }))
 }
 
 /// A `/proc` that shows the container and nothing else, seen by the container only.
@@ -76,6 +82,7 @@ fn own_proc() -> io::Result<()> {
 
 struct Init {
     socket: OwnedFd,
+    fence: Fence,
     /// The running programs, by their number here. Held while one is started, so that its end is
     /// never reported before its beginning and nobody else waits for it.
     children: Mutex<HashMap<i32, u64>>,
@@ -114,15 +121,16 @@ impl Init {
 
     fn spawn(&self, id: u64, launch: &Launch, pipes: Vec<OwnedFd>) -> io::Result<()> {
         let mut children = self.children();
-        let report = match start(launch, pipes) {
-            Ok(pid) => {
-                mate_fault::point!("keeper.spawned");
-                children.insert(pid, id);
-                self.born.notify_one();
-                Report::Spawned { id, pid }
-            }
-            Err(why) => Report::SpawnFailed { id, why },
-        };
+        let report =
+            match self.fence.start(|| start(launch, pipes)).unwrap_or_else(|error| Err(error.to_string())) {
+                Ok(pid) => {
+                    mate_fault::point!("keeper.spawned");
+                    children.insert(pid, id);
+                    self.born.notify_one();
+                    Report::Spawned { id, pid }
+                }
+                Err(why) => Report::SpawnFailed { id, why },
+            };
         self.report(&report)
     }
 
@@ -186,7 +194,10 @@ fn start(launch: &Launch, pipes: Vec<OwnedFd>) -> Result<i32, String> {
         return Err("no program is named".to_owned());
     };
     if !launch.cwd.is_dir() {
-        return Err(format!("the working directory {} does not exist", launch.cwd.display()));
+        return Err(format!(
+            "the working directory {} does not exist, or lies in a folder that sessions do not see",
+            launch.cwd.display()
+        ));
     }
     let spawned = Command::new(program)
         .args(arguments)

@@ -1,20 +1,40 @@
 //! The keeper's outer process: makes the container, waits for its end, writes the evidence.
 
-use super::{ContainerRecord, ExitRecord, Identity, Means, identity::namespace_of, inner, kernel, wire};
+use super::{
+    ContainerRecord, ContainerSpec, ExitRecord, Identity, Means, identity::namespace_of, inner, kernel, wire,
+};
+use crate::confine::{self, Confined};
 use mate_model::Clock;
+use serde::{Deserialize, Serialize};
 use std::{
     ffi::OsString,
     fs::File,
     io::{self, Read as _},
     os::{fd::OwnedFd, unix::process::ExitStatusExt as _},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, ExitCode, ExitStatus, Stdio},
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-/// What the inner process says on its output when it is ready, with or without a `/proc` of its own.
-pub(super) const READY: &str = "ready";
-pub(super) const READY_WITHOUT_PROC: &str = "ready, without its own /proc";
+/// What the inner process says on its output, once.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Word {
+    /// Programs can be started.
+    Ready {
+        /// Whether there is a `/proc` of its own.
+        own_proc: bool,
+        /// How what it starts is confined.
+        confined: Confined,
+    },
+    /// They cannot.
+    Failed(String),
+}
+
+/// The variable by which the keeper is told how to confine. It names paths and no secrets, and no program gets it.
+pub(super) const CONFINEMENT: &str = "AGENT_MATE_CONFINEMENT";
+/// The longest word of the inner process.
+const LONGEST_WORD: u64 = 64 << 10;
 /// The argument that makes the keeper's second process.
 pub(super) const INNER: &str = "--inner";
 
@@ -23,6 +43,11 @@ pub(super) const INNER: &str = "--inner";
 /// Standard input is the worker's control socket. Must be called before any thread is started.
 pub fn keeper_main(args: impl IntoIterator<Item = OsString>, clock: &dyn Clock) -> ExitCode {
     let mut args = args.into_iter();
+    // By this name everybody knows that what descends from it belongs to a session.
+    if let Err(error) = rustix::thread::set_name(confine::KEEPER_NAME) {
+        eprintln!("the keeper cannot take its name: {error}");
+        return ExitCode::FAILURE;
+    }
     if let Err(error) = kernel::close_strangers() {
         eprintln!("the keeper cannot close the descriptors it was started with: {error}");
         return ExitCode::FAILURE;
@@ -83,6 +108,7 @@ fn contain(folder: &Path, socket: &OwnedFd) -> io::Result<Init> {
     // Signal handlers stay when the runtime goes; its descriptors do not.
     drop(runtime);
     kernel::enter().map_err(explain)?;
+    confine::shut_to_others()?;
     let mut child = Command::new("/proc/self/exe")
         .args([super::KEEPER_COMMAND, INNER])
         .stdin(Stdio::from(socket.try_clone()?))
@@ -109,13 +135,14 @@ fn contain(folder: &Path, socket: &OwnedFd) -> io::Result<Init> {
 fn introduce(folder: &Path, child: &mut Child) -> io::Result<ContainerRecord> {
     let mut word = String::new();
     if let Some(output) = child.stdout.take() {
-        output.take(4096).read_to_string(&mut word)?;
+        output.take(LONGEST_WORD).read_to_string(&mut word)?;
     }
-    let own_proc = match word.trim() {
-        READY => true,
-        READY_WITHOUT_PROC => false,
-        "" => return Err(io::Error::other("process 1 of the container ended at once")),
-        why => return Err(io::Error::other(format!("process 1 of the container: {why}"))),
+    if word.is_empty() {
+        return Err(io::Error::other("process 1 of the container ended at once"));
+    }
+    let (own_proc, confined) = match serde_json::from_str(&word)? {
+        Word::Ready { own_proc, confined } => (own_proc, confined),
+        Word::Failed(why) => return Err(io::Error::other(why)),
     };
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
     let record = ContainerRecord {
@@ -123,6 +150,7 @@ fn introduce(folder: &Path, child: &mut Child) -> io::Result<ContainerRecord> {
         init: Identity::of(pid)?,
         namespace: namespace_of(&pid.to_string())?,
         own_proc,
+        confined,
     };
     mate_fault::point!("keeper.contained");
     record.write(folder).map_err(io::Error::other)?;
@@ -156,16 +184,17 @@ fn describe(status: io::Result<ExitStatus>) -> String {
 }
 
 /// How the worker starts the outer process.
-pub(super) fn command(exe: &Path, folder: PathBuf, socket: OwnedFd) -> Command {
-    let mut command = Command::new(exe);
+pub(super) fn command(spec: &ContainerSpec, socket: OwnedFd) -> io::Result<Command> {
+    let mut command = Command::new(&spec.exe);
     command
         .arg(super::KEEPER_COMMAND)
-        .arg(folder)
+        .arg(&spec.folder)
         .env_clear()
         .envs(mate_fault::handed_on())
+        .env(CONFINEMENT, serde_json::to_string(&spec.confinement)?)
         .current_dir("/")
         .stdin(Stdio::from(socket))
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    command
+    Ok(command)
 }

@@ -1,5 +1,5 @@
-//! What the kernel must be asked in ways that the compiler cannot check: new namespaces, and strangers'
-//! descriptors. The one place of this crate that needs `unsafe`.
+//! What the kernel must be asked in ways that the compiler cannot check: new namespaces, strangers'
+//! descriptors, and Landlock. The one place of this crate that needs `unsafe`.
 
 use rustix::{
     mount::{MountPropagationFlags, mount_change},
@@ -10,7 +10,7 @@ use rustix::{
 };
 use std::{
     fs, io,
-    os::fd::{BorrowedFd, FromRawFd as _, OwnedFd},
+    os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd},
 };
 
 /// Makes the children of this process live in a new PID namespace.
@@ -20,29 +20,42 @@ use std::{
 pub(super) fn enter() -> io::Result<()> {
     match unshare(UnshareFlags::NEWPID) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            let (user, group) = (getuid().as_raw(), getgid().as_raw());
-            unshare(UnshareFlags::NEWPID | UnshareFlags::NEWUSER)?;
-            fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-            fs::write("/proc/self/setgroups", "deny")?;
-            fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
-            keep_mount_right()
+            as_same_user(UnshareFlags::NEWPID)?;
+            keep_mount_rights()
         }
         done => done,
     }
 }
 
+/// New namespaces under a new user namespace, in which the user is still the same user.
+fn as_same_user(flags: UnshareFlags) -> io::Result<()> {
+    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    unshare(flags | UnshareFlags::NEWUSER)?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
 /// Gives this process mounts of its own; what it mounts is seen by its children only.
-pub(super) fn own_mounts() -> io::Result<()> {
-    unshare(UnshareFlags::NEWNS)?;
+pub(crate) fn own_mounts() -> io::Result<()> {
+    match unshare(UnshareFlags::NEWNS) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => as_same_user(UnshareFlags::NEWNS)?,
+        done => done?,
+    }
     Ok(mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
 }
 
-/// Lets process 1 mount its own `/proc` although it is no root user; it drops the right after that.
-fn keep_mount_right() -> io::Result<()> {
+/// Lets process 1 mount what it needs, and limit what it starts, although it is no root user; it drops both rights
+/// after that.
+fn keep_mount_rights() -> io::Result<()> {
+    let kept = [CapabilitySet::SYS_ADMIN, CapabilitySet::SETPCAP];
     let mut sets = capabilities(None)?;
-    sets.inheritable |= CapabilitySet::SYS_ADMIN;
+    kept.iter().for_each(|right| sets.inheritable |= *right);
     set_capabilities(None, sets)?;
-    Ok(configure_capability_in_ambient_set(CapabilitySet::SYS_ADMIN, true)?)
+    for right in kept {
+        configure_capability_in_ambient_set(right, true)?;
+    }
+    Ok(())
 }
 
 #[expect(unsafe_code, reason = "the kernel's call can part a thread from its files; these flags do not")]
@@ -75,4 +88,82 @@ fn close_stranger(number: i32) {
         // SAFETY: it is open, and nothing in this program owns it, since nothing was opened yet.
         drop(unsafe { OwnedFd::from_raw_fd(number) });
     }
+}
+
+/// What a set of Landlock rules is about, as the kernel reads it.
+#[repr(C)]
+pub(crate) struct LandlockRuleset {
+    /// Kinds of access to files and folders.
+    pub(crate) files: u64,
+    /// Kinds of access to the network.
+    pub(crate) network: u64,
+    /// What does not reach beyond those who are under the same rules.
+    pub(crate) scopes: u64,
+}
+
+/// Which version of Landlock the kernel has; 0 where it has none.
+#[expect(unsafe_code, reason = "the library has no name for this call")]
+pub(crate) fn landlock_version() -> u32 {
+    const VERSION: libc::c_uint = 1;
+    // SAFETY: with this flag the kernel reads no memory and opens nothing.
+    let version = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<LandlockRuleset>(),
+            0_usize,
+            VERSION,
+        )
+    };
+    // Negative: it is not there, or switched off.
+    u32::try_from(version).unwrap_or(0)
+}
+
+/// Makes a set of rules without a rule.
+#[expect(unsafe_code, reason = "the library has no name for this call")]
+pub(crate) fn landlock_ruleset(about: &LandlockRuleset) -> io::Result<OwnedFd> {
+    // Older kernels know fewer fields, and refuse more bytes unless they are zero; so they do take all of them.
+    // SAFETY: the kernel reads as many bytes as it is told, which are there while the call lasts.
+    let made = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            about,
+            size_of::<LandlockRuleset>(),
+            0 as libc::c_uint,
+        )
+    };
+    let made = i32::try_from(made).ok().filter(|made| *made >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: the kernel opened it for this call, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(made) })
+}
+
+/// Allows these kinds of access at and below an open path.
+#[expect(unsafe_code, reason = "the library has no name for this call")]
+pub(crate) fn landlock_allow(rules: &OwnedFd, at: &OwnedFd, access: u64) -> io::Result<()> {
+    const PATH_BENEATH: libc::c_uint = 1;
+    #[repr(C, packed)]
+    struct Beneath {
+        access: u64,
+        at: i32,
+    }
+    let rule = Beneath { access, at: at.as_raw_fd() };
+    // SAFETY: the kernel reads one rule, which is there while the call lasts; both descriptors are open.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_add_rule,
+            rules.as_raw_fd(),
+            PATH_BENEATH,
+            &raw const rule,
+            0 as libc::c_uint,
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Puts the rules on the calling thread.
+#[expect(unsafe_code, reason = "the library has no name for this call")]
+pub(crate) fn landlock_restrict(rules: &OwnedFd) -> io::Result<()> {
+    // SAFETY: no memory is passed, and the descriptor is open.
+    let done =
+        unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0 as libc::c_uint) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -16,7 +16,7 @@ mod inner;
 #[cfg(target_os = "linux")]
 mod keeper;
 #[cfg(target_os = "linux")]
-mod kernel;
+pub(crate) mod kernel;
 #[cfg(target_os = "linux")]
 mod wire;
 

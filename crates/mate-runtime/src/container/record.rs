@@ -1,6 +1,7 @@
 //! What is written into the session's folder: which container there is, and that it has ended.
 
 use super::Identity;
+use crate::confine::Confined;
 use mate_model::Micros;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
@@ -34,6 +35,8 @@ pub struct ContainerRecord {
     pub namespace: u64,
     /// Whether the container has a `/proc` of its own, so that processes outside cannot be seen.
     pub own_proc: bool,
+    /// How its processes are confined.
+    pub confined: Confined,
 }
 
 /// The end of a container, written by its keeper after the kernel reported it.

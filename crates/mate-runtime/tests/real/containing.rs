@@ -259,6 +259,7 @@ async fn a_living_container_is_not_proved_empty() {
     let spec = mate_runtime::container::ContainerSpec {
         exe: std::env::current_exe().unwrap(),
         folder: home.path().to_owned(),
+        confinement: mate_runtime::confine::Confinement::off(),
     };
     let second = Container::start(&spec).await;
     assert!(second.is_err(), "two containers for one session");

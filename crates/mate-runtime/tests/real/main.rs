@@ -21,6 +21,7 @@ macro_rules! cases {
 
 pub(crate) use cases;
 
+mod confining;
 mod containing;
 mod mcp_server;
 mod surroundings;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
             let options = mate_demo::EffectOptions::parse(words).unwrap();
             alone(mate_demo::effect_server_main(options, Arc::new(surroundings::SystemClock)))
         }
+        Some("play-burglary") => confining::play_burglary(args),
         Some("play-worker") => containing::play_worker(args),
         _ => harness(),
     }
@@ -51,7 +53,7 @@ fn alone(program: impl Future<Output = ExitCode>) -> ExitCode {
 
 fn harness() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let cases = containing::CASES.iter().chain(talking::CASES);
+    let cases = containing::CASES.iter().chain(confining::CASES).chain(talking::CASES);
     if args.iter().any(|arg| arg == "--list") {
         if !args.iter().any(|arg| arg == "--ignored") {
             cases.for_each(|(name, _)| println!("{name}: test"));

@@ -1,7 +1,8 @@
 //! What the tests share: a clock, a folder, an environment, and waiting for conditions.
 
 use mate_model::{Clock, Micros};
-use mate_runtime::container::{Container, ContainerSpec, Identity, Launch};
+use mate_runtime::confine::Confinement;
+use mate_runtime::container::{Container, ContainerError, ContainerSpec, Identity, Launch};
 use std::{
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -29,9 +30,14 @@ pub(crate) fn block_on(case: impl Future<Output = ()>) {
     });
 }
 
+pub(crate) async fn confined(folder: &Path, confinement: Confinement) -> Result<Container, ContainerError> {
+    let spec =
+        ContainerSpec { exe: std::env::current_exe().unwrap(), folder: folder.to_owned(), confinement };
+    Container::start(&spec).await
+}
+
 pub(crate) async fn container(folder: &Path) -> Container {
-    let spec = ContainerSpec { exe: std::env::current_exe().unwrap(), folder: folder.to_owned() };
-    Container::start(&spec).await.unwrap()
+    confined(folder, Confinement::off()).await.unwrap()
 }
 
 pub(crate) fn launch(cwd: &Path, argv: &[&str]) -> Launch {

@@ -5,6 +5,7 @@ mod host;
 mod origin;
 mod peer;
 
+pub(crate) use peer::TcpPeer;
 pub use peer::{Peer, PeerCheck};
 
 use crate::{ServerState, problem::Problem};
@@ -54,6 +55,7 @@ async fn admit(state: &ServerState, request: &mut Request) -> Result<(), Problem
     }
     if !OPEN.contains(&request.uri().path()) {
         let caller = bearer::check(state, request.headers()).await?;
+        peer.check_closely(&state.peers).await?;
         request.extensions_mut().insert(caller);
     }
     Ok(())

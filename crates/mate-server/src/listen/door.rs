@@ -1,6 +1,6 @@
 //! Connections, counted, each with a note of where it comes from.
 
-use crate::check::Peer;
+use crate::check::{Peer, TcpPeer};
 use axum::{
     extract::connect_info::Connected,
     serve::{IncomingStream, Listener},
@@ -39,15 +39,19 @@ impl Listener for Door<TcpListener> {
     async fn accept(&mut self) -> (Self::Io, Peer) {
         // Closed semaphores give no permit; this one is never closed.
         let place = Arc::clone(&self.places).acquire_owned().await.ok();
-        let (stream, _) = Listener::accept(&mut self.listener).await;
+        let (stream, client) = Listener::accept(&mut self.listener).await;
+        // A connection that is gone already has no addresses.
+        let peer = stream
+            .local_addr()
+            .map_or(Peer::Nowhere, |server| Peer::Tcp(Arc::new(TcpPeer::new(client, server))));
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection stays without TCP_NODELAY");
         }
-        (Counted { stream, _place: place }, Peer::Tcp)
+        (Counted { stream, _place: place }, peer)
     }
 
     fn local_addr(&self) -> io::Result<Peer> {
-        Ok(Peer::Tcp)
+        Ok(Peer::Nowhere)
     }
 }
 
@@ -69,13 +73,13 @@ impl Listener for Door<UnixListener> {
 
 impl Connected<IncomingStream<'_, Door<TcpListener>>> for Peer {
     fn connect_info(stream: IncomingStream<'_, Door<TcpListener>>) -> Self {
-        *stream.remote_addr()
+        stream.remote_addr().clone()
     }
 }
 
 impl Connected<IncomingStream<'_, Door<UnixListener>>> for Peer {
     fn connect_info(stream: IncomingStream<'_, Door<UnixListener>>) -> Self {
-        *stream.remote_addr()
+        stream.remote_addr().clone()
     }
 }
 

@@ -17,14 +17,16 @@ use std::{
 /// A running coordinator, leader of a process group of its own.
 pub(crate) struct Serve {
     child: Child,
+    /// Its address over HTTP.
+    pub(crate) url: String,
 }
 
 impl Serve {
     /// Starts it and waits for its ready line, which names its address.
-    pub(crate) fn start(home: &Path, user: &Path, log: &Path) -> Self {
+    pub(crate) fn start(home: &Path, user: &Path, log: &Path, env: &[(&str, &str)]) -> Self {
         let log = OpenOptions::new().create(true).append(true).open(log).expect("the log opens");
         let mut command = at_home(home, user);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--json"]);
+        command.envs(env.iter().copied()).args(["serve", "--listen", "127.0.0.1:0", "--json"]);
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -41,8 +43,8 @@ impl Serve {
             panic!("the coordinator said nothing; it ended with {:?}", child.wait());
         };
         let ready: Value = serde_json::from_str(&line).expect("the ready line is JSON");
-        assert!(ready["url"].as_str().is_some_and(|url| url.starts_with("http://127.0.0.1:")), "{ready}");
-        Self { child }
+        let url = ready["url"].as_str().filter(|url| url.starts_with("http://127.0.0.1:"));
+        Self { child, url: url.unwrap_or_else(|| panic!("no address in {ready}")).to_owned() }
     }
 
     pub(crate) fn pid(&self) -> Pid {

@@ -136,8 +136,13 @@ impl World {
     }
 
     pub(crate) fn start_serve(&mut self) {
+        self.start_serve_with(&[]);
+    }
+
+    /// The same, with more in its environment.
+    pub(crate) fn start_serve_with(&mut self, env: &[(&str, &str)]) {
         assert!(self.serve.is_none(), "the coordinator runs already");
-        self.serve = Some(Serve::start(&self.home(), &self.user(), &self.path("serve.log")));
+        self.serve = Some(Serve::start(&self.home(), &self.user(), &self.path("serve.log"), env));
     }
 
     /// Ends the coordinator with SIGKILL and waits until it is gone.

@@ -60,7 +60,7 @@ impl Keeper {
         let (contained, answer) = oneshot::channel();
         let state = State { contained: Some(contained), ..State::default() };
         let shared = Arc::new(Shared { socket: ours, writing: Mutex::default(), state: Mutex::new(state) });
-        let child = keeper::command(&spec.exe, spec.folder.clone(), theirs).spawn()?;
+        let child = keeper::command(spec, theirs)?.spawn()?;
         let (end, ended) = watch::channel(false);
         // Dropped on every way out of here, and with it the container.
         let keeper = Self { shared: Arc::clone(&shared), ended };

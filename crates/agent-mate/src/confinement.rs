@@ -1,0 +1,23 @@
+//! What is hidden from every session: the home, the configuration folder, and a key that lies elsewhere.
+
+use etcetera::{BaseStrategy, choose_base_strategy};
+use mate_engine::{Home, settings::ConfinementSettings};
+use mate_guard::{KEY_FILE_VARIABLE, key_file};
+use mate_runtime::confine::Confinement;
+use std::env;
+
+/// The confinement that the settings ask for, without what single sessions keep.
+pub(crate) fn of_home(home: &Home, settings: &ConfinementSettings) -> Confinement {
+    let mut hide = vec![home.path().to_owned(), key_file::path(home.path(), env::var_os(KEY_FILE_VARIABLE))];
+    if let Ok(base) = choose_base_strategy() {
+        hide.extend([base.config_dir().join("agent-mate"), base.data_dir().join("agent-mate")]);
+    }
+    hide.extend(settings.hide.iter().cloned());
+    Confinement {
+        mode: settings.mode,
+        means: settings.means,
+        hide,
+        keep: Vec::new(),
+        show: settings.show.clone(),
+    }
+}
