@@ -258,7 +258,41 @@ fn in_database(url: &str, name: &str) -> Result<String, String> {
     Ok(format!("{scheme}://{authority}/{name}{query}"))
 }
 
-/// Runs one command on a thread with a runtime of its own, so that it may be called from anywhere.
+/// While this is there, nobody else writes to a table. Reading goes on.
+#[derive(Debug)]
+pub struct TableLock {
+    _go: tokio::sync::oneshot::Sender<()>,
+}
+
+impl TableLock {
+    /// Waits for its turn, and takes the lock.
+    ///
+    /// # Errors
+    /// The server's words.
+    pub fn take(url: &str, table: &str) -> Result<Self, String> {
+        let (url, sql) = (url.to_owned(), format!("BEGIN; LOCK TABLE {table} IN SHARE MODE"));
+        let (go, gone) = tokio::sync::oneshot::channel();
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            // The transaction ends with its connection, and that with the one who waits here.
+            let held = alone(&url, async |client| {
+                let taken = client.batch_execute(&sql).await.map_err(|why| format!("{sql}: {why:?}"));
+                let is_taken = taken.is_ok();
+                let _ = tell.send(taken);
+                if is_taken {
+                    let _ = gone.await;
+                }
+                Ok(())
+            });
+            if let Err(why) = held {
+                let _ = tell.send(Err(why));
+            }
+        });
+        told.recv().map_err(|_| "the thread that asked PostgreSQL ended".to_owned())??;
+        Ok(Self { _go: go })
+    }
+}
+
 /// Runs statements, each by itself, as the owner of the database: for tests that spoil one.
 ///
 /// # Errors
@@ -267,24 +301,31 @@ pub fn run(url: &str, statements: &[&str]) -> Result<(), String> {
     statements.iter().try_for_each(|sql| run_alone(url.to_owned(), (*sql).to_owned()))
 }
 
+/// Works with a connection of its own, on this thread.
+fn alone(
+    url: &str,
+    work: impl AsyncFnOnce(&tokio_postgres::Client) -> Result<(), String>,
+) -> Result<(), String> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|why| why.to_string())?;
+    runtime.block_on(async {
+        let (client, connection) =
+            tokio_postgres::connect(url, NoTls).await.map_err(|why| why.to_string())?;
+        let driver = tokio::spawn(connection);
+        let done = work(&client).await;
+        drop(client);
+        let _ = driver.await;
+        done
+    })
+}
+
+/// Runs one command on a thread with a runtime of its own, so that it may be called from anywhere.
 fn run_alone(url: String, sql: String) -> Result<(), String> {
-    let work = move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|why| why.to_string())?;
-        runtime.block_on(async {
-            let (client, connection) =
-                tokio_postgres::connect(&url, NoTls).await.map_err(|why| why.to_string())?;
-            let driver = tokio::spawn(connection);
-            let done = tokio::time::timeout(Duration::from_secs(60), client.batch_execute(&sql)).await;
-            drop(client);
-            let _ = driver.await;
-            done.map_err(|_| "PostgreSQL does not answer".to_owned())?
-                .map_err(|why| format!("{sql}: {why:?}"))
-        })
+    let work = async move |client: &tokio_postgres::Client| {
+        let done = tokio::time::timeout(Duration::from_secs(60), client.batch_execute(&sql)).await;
+        done.map_err(|_| "PostgreSQL does not answer".to_owned())?.map_err(|why| format!("{sql}: {why:?}"))
     };
-    std::thread::spawn(work)
+    std::thread::spawn(move || alone(&url, work))
         .join()
         .unwrap_or_else(|_| Err("the thread that asked PostgreSQL ended".to_owned()))
 }

@@ -176,6 +176,11 @@ impl Worker {
                         break Err(error);
                     }
                 }
+                None if self.take_looks(&mut live, &mut pump, LOOKS_IDLE).await => {
+                    if self.connections_changed().await? {
+                        break Ok(());
+                    }
+                }
                 None if idle >= self.settings.session.idle() => break Ok(()),
                 None => {
                     let pause = tokio::time::sleep(LOOK);
@@ -185,11 +190,6 @@ impl Worker {
                     }
                     idle += LOOK;
                     self.apply_resolutions().await;
-                    if self.take_looks(&mut live, &mut pump, LOOKS_IDLE).await
-                        && self.connections_changed().await?
-                    {
-                        break Ok(());
-                    }
                 }
             }
         };

@@ -225,6 +225,7 @@ impl Follower {
             return false;
         }
         if let Some(slot) = self.slot {
+            mate_fault::point_async!("spill.taken_in");
             slot.free().await;
         }
         tracing::info!(%operation, "the journal has the outcome that was held");

@@ -61,9 +61,11 @@ impl Engine {
             }
             if !changes.is_empty() {
                 journal.write(changes).await?;
+                mate_fault::point_async!("resolve.journal_written");
             }
             for task in done.iter().map(|resolution| resolution.task).collect::<BTreeSet<TaskId>>() {
                 self.settle(task).await?;
+                mate_fault::point_async!("resolve.task_settled");
             }
             for resolution in &done {
                 self.ledger.resolution_applied(resolution.operation, self.clock.now()).await?;

@@ -82,6 +82,7 @@ impl Engine {
             };
             let draft = draft(EventType::OperationResolved, &resolution, finding, resolution.at);
             if self.ledger.add_resolution(&resolution, draft).await? {
+                mate_fault::point_async!("resolve.evidence_committed");
                 self.settle(row.task).await?;
                 return Ok(Resolved::First(resolution));
             }

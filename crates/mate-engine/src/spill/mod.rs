@@ -141,7 +141,9 @@ impl Slot {
             self.spill.file.write(self.number, &sealed).map_err(|error| error.to_string())?;
             Ok(self)
         };
-        tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
+        let held = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?;
+        mate_fault::point_async!("spill.held");
+        held
     }
 
     /// Gives the slot back, once the journal has what it held. A failure leaves it taken until the next worker.

@@ -30,6 +30,7 @@ impl Engine {
         for (slot, held) in spill.content().map_err(unreadable)? {
             if let Some(held) = held {
                 record(self, journal, &held).await?;
+                mate_fault::point_async!("spill.recovered");
                 taken += 1;
             }
             slot.free().await;

@@ -95,11 +95,13 @@ impl Engine {
         if !self.ledger.take_look(session, look, next, draft).await? {
             return Ok(None);
         }
+        mate_fault::point_async!("verify.look_admitted");
         let look = Verification { tries: look.tries + 1, due_at: next, ..*look };
         let said = match self.still_allowed(session.project, &plan, &leave, looker).await? {
             Err(why) => plan.recipe.said(Look::CannotTell, &format!("not asked: {why}")),
             Ok(()) => self.asked(&plan, asked_at, looker).await,
         };
+        mate_fault::point_async!("verify.answered");
         self.conclude_look(reader, session, &look, &plan, said).await
     }
 
@@ -132,6 +134,7 @@ impl Engine {
         };
         let draft = verified(look, &said, look.tries, now);
         self.ledger.note_look(session, look, next, draft).await?;
+        mate_fault::point_async!("verify.recorded");
         if let Some(verdict) = verdict {
             let evidence = Evidence::of(EvidenceKind::Verification, said.why);
             let finding = Finding { verdict, evidence, proof: None, permit_repeat: false };

@@ -126,7 +126,7 @@ impl Judge<'_> {
             };
             let (began, ended) = (mine(true), mine(false));
             match op.state {
-                State::Succeeded if !ended || !op.has_result => {
+                State::Succeeded if !ended || !(op.has_result || op.resolved) => {
                     self.say(Rule::SuccessHasItsResult, format!("{op}: complete: {ended}"));
                 }
                 State::Denied | State::NotSent | State::Expired | State::Withdrawn if began => {

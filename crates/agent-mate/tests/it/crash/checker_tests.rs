@@ -15,6 +15,7 @@ fn op(id: &str, state: State) -> Op {
         state,
         intended_at: Some(10),
         recorded_at: Some(40),
+        resolved: false,
         has_result: state == State::Succeeded,
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct Op {
     pub(crate) intended_at: Option<i64>,
     pub(crate) recorded_at: Option<i64>,
     pub(crate) has_result: bool,
+    /// It was unknown, and evidence that came later settled it.
+    pub(crate) resolved: bool,
 }
 
 /// A line of the effect server's log.

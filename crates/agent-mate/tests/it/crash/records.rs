@@ -7,7 +7,7 @@ use mate_model::{
     operation::{OperationState, OperationStateWord},
     records::{Operation, Task},
     task::{TaskState, TaskStateWord},
-    words::UnknownReason,
+    words::{EvidenceKind, UnknownReason},
 };
 use mate_store::{
     Database, JournalReader, Ledger, PostgresDatabase, SqliteDatabase, SqliteOptions,
@@ -122,6 +122,18 @@ impl Records {
         settled.map(|op| op.id.to_string()).collect()
     }
 
+    /// Waits until the task has its end, and the journal what settled its operations.
+    pub(crate) fn until_settled(&mut self, world: &World, session: &str, task: &str) {
+        until(&format!("the settled end of {task}"), || {
+            self.state_of(task).filter(|state| is_classified(*state) && *state != TaskStateWord::Unknown)
+        });
+        let id = session.parse().expect("a session");
+        until("the journal's part of it", || {
+            let (operations, _) = self.operations(world, id);
+            operations.iter().all(|op| op.state.word() != OperationStateWord::Unknown).then_some(())
+        });
+    }
+
     /// Everything that is on record, once nothing changes any more.
     pub(crate) fn history(&mut self, world: &World) -> History {
         let (tasks, mut corrupt) = self.tasks();
@@ -183,6 +195,21 @@ fn op(operation: &Operation) -> Op {
             | OperationState::Abandoned { .. } => None,
         },
         has_result: operation.result_size.is_some() || operation.answered_at.is_some(),
+        resolved: match &operation.state {
+            OperationState::Succeeded { evidence }
+            | OperationState::Failed { evidence }
+            | OperationState::Abandoned { evidence } => {
+                matches!(evidence.kind, EvidenceKind::Person | EvidenceKind::Verification)
+            }
+            OperationState::Requested
+            | OperationState::Denied { .. }
+            | OperationState::AwaitingApproval { .. }
+            | OperationState::Expired
+            | OperationState::Withdrawn
+            | OperationState::InFlight
+            | OperationState::NotSent { .. }
+            | OperationState::Unknown { .. } => false,
+        },
     }
 }
 
@@ -207,7 +234,9 @@ fn row(task: &Task) -> TaskRow {
 fn effects(world: &World) -> Vec<Effect> {
     let lines = world.effects();
     let calls = lines.iter().filter(|line| line["kind"] == "begin" || line["kind"] == "end");
+    // A look whether a call has happened changes nothing, and belongs to no operation.
     calls
+        .filter(|line| line["tool"] != "was_done")
         .map(|line| Effect {
             begin: line["kind"] == "begin",
             operation: text(&line["meta"]["agent-mate/operation"]),

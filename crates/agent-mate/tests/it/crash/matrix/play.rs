@@ -15,7 +15,9 @@ use crate::{
 };
 use mate_engine::surroundings::SystemClock;
 use mate_model::{Clock as _, task::TaskStateWord};
+use mate_testkit::{postgres::TableLock, sqlite::WriteLock};
 use rustix::process::Signal;
+use serde_json::json;
 use std::{fs, thread};
 
 /// Workers end with their task, so that a whole life is seen; bounds are short.
@@ -24,7 +26,7 @@ const SETTINGS: &str = "[session]\nidle_seconds = 0\nlist_seconds = 3\nsettle_se
 
 /// The points that a call passes before any byte of it goes out, or after its answer is here: the upstream's
 /// death cannot make it uncertain there.
-const CERTAIN: [&str; 7] = [
+const CERTAIN: [&str; 13] = [
     "admit.observed",
     "admit.reserved",
     "admit.intended",
@@ -32,6 +34,12 @@ const CERTAIN: [&str; 7] = [
     "bridge.before_write",
     "bridge.answer_read",
     "settle.committed",
+    "resolve.evidence_committed",
+    "resolve.journal_written",
+    "resolve.task_settled",
+    "verify.look_admitted",
+    "verify.answered",
+    "verify.recorded",
 ];
 
 /// What came of each kill.
@@ -46,6 +54,16 @@ pub(super) struct Stage {
     runs: Vec<(String, String)>,
     /// First processes of containers: nobody else knows them.
     inner: Vec<Process>,
+    /// While it is there, the session's journal takes nothing.
+    lock: Option<Lock>,
+}
+
+/// Somebody else who writes to a session's journal.
+enum Lock {
+    #[expect(dead_code, reason = "it does its work by being there")]
+    File(WriteLock),
+    #[expect(dead_code, reason = "it does its work by being there")]
+    Table(TableLock),
 }
 
 /// What was begun, and is not acknowledged yet.
@@ -63,15 +81,19 @@ impl Stage {
         made["project"]["id"].as_str().expect("a project").clone_into(&mut world.project);
         world.start_serve();
         world.scripted("scripted", &[]);
-        world.upstream("demo", &[]);
+        if plan.scene == Scene::Verify {
+            with_recipe(&world);
+        } else {
+            world.upstream("demo", &[]);
+        }
         let grant = |tools: &str, more: [&str; 2]| {
             let words = ["grant", "add", "--project", "default", "--connection", "demo", "--tools", tools];
             world.ok(&[words.as_slice(), more.as_slice()].concat());
         };
         grant("note,slow,fail", ["--max-calls", "1000"]);
-        grant("echo,big", ["--effect", "read"]);
+        grant("echo,big,was_done", ["--effect", "read"]);
         let (records, faults) = (Records::of(&world), Faults::of(&world));
-        Self { world, records, faults, plan, runs: Vec::new(), inner: Vec::new() }
+        Self { world, records, faults, plan, runs: Vec::new(), inner: Vec::new(), lock: None }
     }
 
     /// Plays the point until every kill is carried out or known to be no other than one that was.
@@ -178,12 +200,17 @@ impl Stage {
             | Scene::Lost
             | Scene::Recover
             | Scene::Stop
-            | Scene::GiveUp => {
+            | Scene::GiveUp
+            | Scene::Resolve
+            | Scene::Verify
+            | Scene::Hold
+            | Scene::TakeIn
+            | Scene::RecoverHeld => {
                 if scene == Scene::Work {
                     arm(self);
                 }
-                if scene == Scene::RecoverProof {
-                    self.faults.arm("turn.buried", "session-worker", 1);
+                if let Some(before) = scene.held_before() {
+                    self.faults.arm(before, "session-worker", 1);
                 }
                 if scene == Scene::GiveUp {
                     self.break_settings(true);
@@ -194,7 +221,12 @@ impl Stage {
                 let task = id(&task);
                 self.records.promises.extend([Promise::Task(task.clone()), Promise::Approved(task.clone())]);
                 self.lead_up(&task, &session, name);
-                Begun { task: Some(task), session: Some(session), asking: None }
+                let asking = (scene == Scene::Resolve).then(|| {
+                    let operation = self.slow_of(&session);
+                    let as_what = ["operation", "resolve", operation.as_str(), "--as", "abandoned"];
+                    self.ask(&[&as_what[..], &["--reason", "nobody can tell"]].concat())
+                });
+                Begun { task: Some(task), session: Some(session), asking }
             }
         }
     }
@@ -229,12 +261,56 @@ impl Stage {
                 let worker = Cast::look(&self.world, Some(session), 0).worker.expect("a worker");
                 self.disturb("the worker was killed", true, session, |_| worker.kill());
             }
-            Scene::RecoverProof => {
-                let held = self.faults.until_held("turn.buried");
+            Scene::RecoverProof | Scene::Verify => {
+                let held = self.faults.until_held(scene.held_before().expect("a point"));
                 self.faults.arm(point, role, number);
                 let worker = Cast::look(&self.world, Some(session), held).held;
                 self.disturb("the worker was killed", true, session, |_| worker.kill());
             }
+            Scene::Resolve => {
+                self.until_begun(&slow);
+                let worker = Cast::look(&self.world, Some(session), 0).worker.expect("a worker");
+                self.disturb("the worker was killed", true, session, |_| worker.kill());
+                assert_eq!(self.records.until_classified(task), TaskStateWord::Unknown);
+                self.faults.arm(point, role, number);
+            }
+            Scene::Hold | Scene::TakeIn | Scene::RecoverHeld => {
+                let before = scene.held_before().expect("a point");
+                let held = self.faults.until_held(before);
+                self.lock = Some(self.lock_journal(session));
+                if scene == Scene::Hold {
+                    self.faults.arm(point, role, number);
+                }
+                self.faults.go(before);
+                if scene != Scene::Hold {
+                    let file = self.world.session_folder(session).join("held");
+                    until("a held outcome", || {
+                        fs::read(&file).is_ok_and(|all| all.iter().any(|byte| *byte != 0)).then_some(())
+                    });
+                    self.faults.arm(point, role, number);
+                    if scene == Scene::RecoverHeld {
+                        let worker = Cast::look(&self.world, Some(session), held).held;
+                        self.disturb("the worker was killed", false, session, |_| worker.kill());
+                    }
+                    self.lock = None;
+                }
+            }
+        }
+    }
+
+    /// The unknown call of a session whose worker was killed in it.
+    fn slow_of(&mut self, session: &str) -> String {
+        let (operations, _) = self.records.operations(&self.world, session.parse().expect("a session"));
+        operations.iter().find(|op| op.tool == "slow").expect("the call").id.to_string()
+    }
+
+    fn lock_journal(&self, session: &str) -> Lock {
+        match self.world.database_url() {
+            None => {
+                let file = self.world.session_folder(session).join("journal.db");
+                Lock::File(WriteLock::take(&file).expect("locked"))
+            }
+            Some(url) => Lock::Table(TableLock::take(url, "operations").expect("locked")),
         }
     }
 
@@ -264,6 +340,8 @@ impl Stage {
     fn strike(&mut self, kill: Kill, cast: &Cast, session: Option<&str>) {
         let serves = self.world.serve.as_ref().map(|serve| serve.pid().as_raw_nonzero().get());
         let excuses = match kill {
+            // What is held beside the journal is proof.
+            _ if self.plan.point.starts_with("spill.") => false,
             Kill::Itself => Some(cast.held.pid) != serves,
             Kill::Worker | Kill::Everything => true,
             Kill::Runtime => false,
@@ -288,14 +366,15 @@ impl Stage {
     /// Lets whoever is held go on, starts what is missing, and waits for the end of it all.
     fn go_on(&mut self, begun: Begun, name: &str, held: &Process) {
         self.faults.go(self.plan.point);
+        self.lock = None;
         until("whoever was held goes on, or is gone", || {
             (self.faults.held(self.plan.point).is_none() || !lives(held.pid)).then_some(())
         });
         if self.plan.scene == Scene::GiveUp {
             self.break_settings(false);
         }
-        if self.plan.scene == Scene::RecoverProof {
-            self.faults.go("turn.buried");
+        if let Some(before) = self.plan.scene.held_before() {
+            self.faults.go(before);
         }
         if self.world.serve.is_none() {
             self.world.start_serve();
@@ -307,12 +386,18 @@ impl Stage {
             // Nobody knows what became of a request without an answer: it is made again, with the same key.
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let answer = if answer.code == 0 { answer.json() } else { self.world.ok(&words) };
-            session = answer["session"].as_str().map(str::to_owned);
-            self.records.promises.extend([Promise::Task(id(&answer)), Promise::Approved(id(&answer))]);
-            task = Some(id(&answer));
+            if self.plan.scene != Scene::Resolve {
+                session = answer["session"].as_str().map(str::to_owned);
+                self.records.promises.extend([Promise::Task(id(&answer)), Promise::Approved(id(&answer))]);
+                task = Some(id(&answer));
+            }
         }
         let (task, session) = (task.expect("a task"), session.expect("a session"));
-        self.records.until_classified(&task);
+        if matches!(self.plan.scene, Scene::Resolve | Scene::Verify) {
+            self.records.until_settled(&self.world, &session, &task);
+        } else {
+            self.records.until_classified(&task);
+        }
         self.faults.clear();
         let wanted = self.plan.scene.instructions(name);
         let (tasks, _) = self.records.tasks();
@@ -361,6 +446,20 @@ impl Stage {
         };
         fs::write(&file, text).expect("written");
     }
+}
+
+/// Links the effect server with a recipe that looks in its own log.
+fn with_recipe(world: &World) {
+    let recipe = json!([{
+        "tools": ["*"], "ask": "was_done", "about": "the server's log", "arguments": {"key": "{operation}"},
+        "happened": [{"at": "/done", "equals": true}],
+        "did_not_happen": [{"at": "/done", "equals": false}],
+    }]);
+    let (file, log) = (world.path("recipes.json"), world.path("effects.log"));
+    fs::write(&file, recipe.to_string()).expect("written");
+    let (file, log) = (file.to_str().expect("text"), log.to_str().expect("text"));
+    let add = ["connection", "add", "demo", "--verify", file, "--", program(), "effect-server", "--log", log];
+    world.ok(&add);
 }
 
 pub(super) fn now() -> i64 {

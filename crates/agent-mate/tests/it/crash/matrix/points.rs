@@ -24,7 +24,12 @@ fn every_kill(name: &str, store: Store) {
         | Scene::Lost
         | Scene::Recover
         | Scene::RecoverProof
-        | Scene::GiveUp => Stage::open(store, plan).every_kill(),
+        | Scene::GiveUp
+        | Scene::Resolve
+        | Scene::Verify
+        | Scene::Hold
+        | Scene::TakeIn
+        | Scene::RecoverHeld => Stage::open(store, plan).every_kill(),
     };
     table::write(name, store, &cells);
 }
@@ -107,6 +112,15 @@ matrix! {
     keeper_witnessed = "keeper.witnessed",
     worker_end_recorded = "worker.end_recorded",
     worker_released = "worker.released",
+    resolve_evidence_committed = "resolve.evidence_committed",
+    resolve_journal_written = "resolve.journal_written",
+    resolve_task_settled = "resolve.task_settled",
+    verify_look_admitted = "verify.look_admitted",
+    verify_answered = "verify.answered",
+    verify_recorded = "verify.recorded",
+    spill_held = "spill.held",
+    spill_taken_in = "spill.taken_in",
+    spill_recovered = "spill.recovered",
     recover_container_ended = "recover.container_ended",
     recover_taken_over = "recover.taken_over",
     recover_operations_closed = "recover.operations_closed",

@@ -27,6 +27,16 @@ pub(super) enum Scene {
     RecoverProof,
     /// No worker can start.
     GiveUp,
+    /// The worker is killed in the middle of a call, and a person says what became of it.
+    Resolve,
+    /// The worker is killed with an answer in its hands, and a recipe finds out what became of the call.
+    Verify,
+    /// The journal cannot be written when an answer comes.
+    Hold,
+    /// The same, and then it can be again.
+    TakeIn,
+    /// The same, when the worker is dead.
+    RecoverHeld,
 }
 
 /// A point with its scene, and which reach of whom is meant.
@@ -56,6 +66,11 @@ impl Plan {
             (_, "recover.proved") => Scene::RecoverProof,
             ("recover", _) => Scene::Recover,
             ("give_up", _) => Scene::GiveUp,
+            ("resolve", _) => Scene::Resolve,
+            ("verify", _) => Scene::Verify,
+            (_, "spill.held") => Scene::Hold,
+            (_, "spill.taken_in") => Scene::TakeIn,
+            (_, "spill.recovered") => Scene::RecoverHeld,
             (_, "turn.settled" | "turn.buried" | "turn.proved") => Scene::Lost,
             _ => Scene::Work,
         };
@@ -78,6 +93,24 @@ fn note(name: &str) -> Value {
 }
 
 impl Scene {
+    /// The point at which the worker is held first, so that the scene can be set.
+    pub(super) const fn held_before(self) -> Option<&'static str> {
+        match self {
+            Self::RecoverProof => Some("turn.buried"),
+            Self::Verify | Self::Hold | Self::TakeIn | Self::RecoverHeld => Some("bridge.answer_read"),
+            Self::Init
+            | Self::Submit
+            | Self::Approve
+            | Self::Resume
+            | Self::Work
+            | Self::Stop
+            | Self::Lost
+            | Self::Recover
+            | Self::GiveUp
+            | Self::Resolve => None,
+        }
+    }
+
     /// The instructions; `name` makes each call of each run a different one.
     pub(super) fn instructions(self, name: &str) -> String {
         let named = |what: &str| format!("{what} {name}");
@@ -99,7 +132,10 @@ impl Scene {
                 note(&named("first")),
                 {"tool": "demo__slow", "args": {"seconds": 0.8, "key": named("slow")}},
             ]),
-            Self::Recover => json!([
+            Self::Verify | Self::Hold | Self::TakeIn | Self::RecoverHeld => {
+                json!([note(&named("first")), {"text": "done"}])
+            }
+            Self::Recover | Self::Resolve => json!([
                 note(&named("first")),
                 {"tool": "demo__slow", "args": {"seconds": 60, "key": named("slow")}},
             ]),
