@@ -300,7 +300,9 @@ impl Pump {
     }
 
     fn permission(&mut self, request: PermissionRequest) {
-        let bridged = self.is_bridged(&request.tool);
+        // Some name the call in what they showed of it before, and only its id here.
+        let nameless = request.tool.title.is_none() && request.tool.name.is_none();
+        let bridged = self.is_bridged(&request.tool) || nameless && self.bridged.contains(&request.tool.id);
         let allow = bridged || self.own_tools == OwnTools::Free;
         let title = request.tool.title.as_deref().or(request.tool.name.as_deref()).unwrap_or_default();
         let title = self.clean(title);

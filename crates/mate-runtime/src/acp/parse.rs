@@ -50,12 +50,22 @@ pub(super) fn tool_call(update: &Value, size: usize) -> ToolCall {
     ToolCall {
         id: short(&update["toolCallId"]).unwrap_or_default(),
         title: short(&update["title"]),
-        name: short(&update["name"]).or_else(|| short(&update["_meta"]["claudeCode"]["toolName"])),
+        name: short(&update["name"])
+            .or_else(|| short(&update["_meta"]["claudeCode"]["toolName"]))
+            .or_else(|| mcp_name(update)),
         kind: short(&update["kind"]),
         status: short(&update["status"]),
         locations: list(&update["locations"]).take(100).filter_map(|at| short(&at["path"])).collect(),
         size,
     }
+}
+
+/// The name of a tool of an MCP server where it is told as `mcp.SERVER.TOOL`, with both in the input again. The input
+/// alone is what a model wrote, and the title alone may be a command of a shell.
+fn mcp_name(update: &Value) -> Option<String> {
+    let (server, tool) = (update["rawInput"]["server"].as_str()?, update["rawInput"]["tool"].as_str()?);
+    let told = update["title"].as_str()? == format!("mcp.{server}.{tool}");
+    told.then(|| cut(&format!("{server}-{tool}"), SHORT))
 }
 
 fn plan_entry(entry: &Value) -> PlanEntry {
@@ -169,6 +179,23 @@ mod tests {
         assert_eq!(of(&call), Activity::ToolCall(expected));
         let plan = json!({"sessionUpdate": "plan", "entries": [{"content": "one"}, 1]});
         assert!(matches!(of(&plan), Activity::Plan { entries } if entries.len() == 2));
+    }
+
+    #[test]
+    fn a_tool_of_an_mcp_server_is_named_only_where_title_and_input_agree() {
+        let name = |title: &str, input: Value| {
+            let update =
+                json!({"sessionUpdate": "tool_call", "kind": "execute", "title": title, "rawInput": input});
+            let Activity::ToolCall(call) = of(&update) else { panic!() };
+            call.name
+        };
+        let input = json!({"server": "agent-mate", "tool": "demo__note", "arguments": {}});
+        assert_eq!(
+            name("mcp.agent-mate.demo__note", input.clone()).as_deref(),
+            Some("agent-mate-demo__note")
+        );
+        assert_eq!(name("rm -r /", input), None);
+        assert_eq!(name("mcp.agent-mate.demo__note", json!({"command": "mcp.agent-mate.demo__note"})), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Through real sockets: the loopback port and the Unix socket.
 
 use crate::house::House;
+use mate_engine::surroundings::SystemEntropy;
 use mate_server::{ListenError, Listeners, PeerCheck, ServerState, serve};
 use std::{
     net::SocketAddr,
@@ -104,6 +105,32 @@ async fn g08_a_peer_that_the_check_refuses_is_refused_with_a_token_too() {
     assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("inside_a_session"), "{answer}");
     let own = i32::try_from(std::process::id()).expect("a pid");
     assert_eq!(*asked.lock().expect("unpoisoned"), [own]);
+    served.end().await;
+}
+
+#[tokio::test]
+async fn g08_a_client_over_tcp_is_looked_for_once_and_refused_with_a_token_too() {
+    let house = House::new().await;
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let check = PeerCheck::new(|_| true).over_tcp(move |client, server| {
+        seen.lock().expect("unpoisoned").push((client, server));
+        false
+    });
+    let served = Served::new(&house, check).await;
+    let host = served.address.to_string();
+    let bearer = mate_guard::SessionBearer::mint(&SystemEntropy).reveal().to_owned();
+    let tcp = TcpStream::connect(served.address).await.expect("connected");
+    let client = tcp.local_addr().expect("an address");
+    // Who has no token of ours, such as one that has a bridge's, is refused without a look.
+    let stay = |token: &str| get("/api/v1/projects", &host, token, "").replace("Connection: close\r\n", "");
+    let all =
+        [stay(&bearer), stay(house.token()), get("/api/v1/projects", &host, house.token(), "")].concat();
+    let answer = talk(tcp, &all).await;
+    let codes: Vec<&str> = answer.split("HTTP/1.1 ").skip(1).filter_map(|one| one.get(..3)).collect();
+    assert_eq!(codes, ["401", "403", "403"], "{answer}");
+    assert!(answer.contains("inside_a_session"), "{answer}");
+    assert_eq!(*asked.lock().expect("unpoisoned"), [(client, served.address)]);
     served.end().await;
 }
 

@@ -15,6 +15,12 @@ fn real_claude_is_stopped_in_a_call() {
     is_stopped_in_a_call("claude", &["node22", "claude"]);
 }
 
+/// It starts its tool servers in process groups of their own.
+#[test]
+fn real_codex_is_stopped_in_a_call() {
+    is_stopped_in_a_call("codex", &["codex"]);
+}
+
 fn is_stopped_in_a_call(runtime: &str, packages: &[&str]) {
     let kit = Kit::of(runtime, packages);
     let steps = json!([
