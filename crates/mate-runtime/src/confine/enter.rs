@@ -7,7 +7,7 @@ use super::{
 };
 use crate::container::kernel;
 use mate_model::confinement::{ConfinementMeans, ConfinementMode, WantedMeans};
-use std::{io, thread};
+use std::{fs, io, thread};
 
 /// What the keeper holds of its confinement.
 #[derive(Debug, Default)]
@@ -84,8 +84,19 @@ fn by_mounts(told: &Confinement) -> io::Result<Option<Rules>> {
     }
     devices::replace()?;
     let each = landlock::apart().unwrap_or(None);
+    if each.is_none() && rustix::process::getuid().is_root() && !sees_own_processes_only() {
+        // As the user of any process outside, root could go through that one's view of the files.
+        return Err(io::Error::other(
+            "root sees processes outside of the session, and this kernel cannot keep programs apart (Linux 6.12 can)",
+        ));
+    }
     rights::give_up()?;
     Ok(each)
+}
+
+/// Whether `/proc` is that of the container, whose first process this is.
+fn sees_own_processes_only() -> bool {
+    std::process::id() == 1 && fs::read_link("/proc/self").is_ok_and(|own| own.as_os_str() == "1")
 }
 
 fn by_landlock(told: &Confinement) -> io::Result<Rules> {
