@@ -1,5 +1,7 @@
 //! The fence: what a session runs reaches neither Agent Mate's files nor its interface.
 
+mod unprivileged;
+
 use crate::harness::{Store, World, id, program, until};
 use serde_json::json;
 use std::{fs, path::Path};
