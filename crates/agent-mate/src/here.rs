@@ -137,7 +137,7 @@ pub(crate) async fn doctor(context: &Context) -> Result<Exit, Failure> {
         Ok(version) => Check::well("sqlite", format!("version {version}")),
         Err(error) => Check::ill("sqlite", error.to_string()),
     });
-    checks.push(containment().await);
+    checks.push(crate::containment::check(&context.home.config()).await);
     checks.extend(confinement(&context.home).await);
     crate::cli::doctor(context, checks).await
 }
@@ -154,24 +154,11 @@ fn settings(path: &Path) -> Check {
 async fn try_container(confinement: Confinement) -> anyhow::Result<ContainerRecord> {
     let folder = tempfile::tempdir()?;
     let exe = env::current_exe()?;
-    let spec = ContainerSpec { exe, folder: folder.path().to_owned(), confinement };
+    let spec = ContainerSpec { confinement, ..ContainerSpec::new(exe, folder.path().to_owned()) };
     let container = Container::start(&spec).await?;
     let record = container.record().clone();
     container.kill().await?;
     Ok(record)
-}
-
-async fn containment() -> Check {
-    let tried = try_container(Confinement::off()).await.map(|record| {
-        let means = json!(record.means);
-        format!("sessions are contained by {}", means.as_str().unwrap_or("a means of the kernel"))
-    });
-    match tried {
-        Ok(detail) => Check::well("containment", detail),
-        Err(error) => {
-            Check::ill("containment", format!("sessions cannot be contained, so none can run: {error:#}"))
-        }
-    }
 }
 
 /// Whether the home can be hidden from sessions, and how.

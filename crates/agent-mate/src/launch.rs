@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use mate_engine::{Home, Launcher, Undertaker};
-use mate_model::{Clock, Epoch, SessionId, task::StopEvidence};
+use mate_model::{Clock, Epoch, SessionId, containment::Means, task::StopEvidence};
 use mate_runtime::container::{Evidence, Proof, end_container};
 use std::{
     fs::{File, OpenOptions},
@@ -72,22 +72,23 @@ impl Undertaker for Containers {
 
 /// What the ledger and the journal keep of a container's end.
 pub(crate) fn stop_evidence(evidence: &Evidence, clock: &dyn Clock) -> StopEvidence {
-    let means = evidence.container.as_ref().map_or_else(
-        || "none".to_owned(),
-        |container| {
-            serde_json::to_value(container.means)
-                .ok()
-                .and_then(|means| means.as_str().map(str::to_owned))
-                .unwrap_or_default()
-        },
-    );
+    let means = evidence.container.as_ref().map(|container| container.means);
     let proof = match &evidence.proof {
         Proof::NeverStarted => return StopEvidence::NeverStarted,
-        Proof::Witnessed(_) => {
-            "the keeper saw the end of the container's first process, which the kernel lets go last"
-        }
+        Proof::Witnessed(exit) => match exit.container.means {
+            Means::PidNamespace => {
+                "the keeper saw the end of the container's first process, which the kernel lets go last"
+            }
+            Means::Cgroup => {
+                "the kernel told the keeper that the container's cgroup is empty, and it has no child left"
+            }
+            Means::Subreaper => "the keeper, to which every orphan of the container comes, has no child left",
+        },
+        Proof::CgroupEmpty => "the kernel says that the container's cgroup is empty",
+        Proof::Stated { reason } => &format!("somebody who has the home stated it: {reason}"),
         Proof::EarlierBoot => "the container belonged to an earlier boot of this machine",
         Proof::InitGone => "the container's first process is gone, which the kernel lets go last",
     };
+    let means = means.map_or("none", Means::as_str).to_owned();
     StopEvidence::ContainerEmpty { means, at: clock.now(), proof: proof.to_owned() }
 }

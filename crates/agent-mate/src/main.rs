@@ -4,6 +4,7 @@
 mod bench;
 mod cli;
 mod confinement;
+mod containment;
 mod demo;
 mod here;
 mod launch;

@@ -25,6 +25,9 @@ impl Registrar for Presets {
             }
             None => Registration::of_command(command),
         };
+        let limits = wish.limits.unwrap_or(registration.limits);
+        mate_engine::admin::check::limits(limits)?;
+        let registration = Registration { limits, ..registration };
         mate_engine::admin::check::command(&registration.command)?;
         serde_json::to_value(registration).map_err(|error| EngineError::Internal(error.to_string()))
     }

@@ -70,10 +70,9 @@ fn only_one(path: &std::path::Path) -> Result<File> {
     }
 }
 
-/// What a session runs descends from its keeper, and may live in a PID namespace of its own; people's commands do not.
+/// Of a process that cannot be looked at nothing is known, so it is refused.
 fn in_a_container(pid: i32) -> bool {
-    mate_runtime::container::other_pid_namespace(pid).unwrap_or(true)
-        || mate_runtime::confine::is_of_a_session(pid)
+    mate_runtime::container::in_any_container(pid).unwrap_or(true)
 }
 
 /// Whether a client over TCP may speak; not when that cannot be told.

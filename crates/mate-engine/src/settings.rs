@@ -1,6 +1,9 @@
 //! The settings file, `config.toml`. Every setting has a default; an unknown one is an error that names its line.
 
-use mate_model::confinement::{ConfinementMode, WantedMeans};
+use mate_model::{
+    confinement::{ConfinementMode, WantedMeans},
+    containment::MeansChoice,
+};
 use serde::Deserialize;
 use std::{
     fs, io,
@@ -22,6 +25,22 @@ pub struct Settings {
     pub confinement: ConfinementSettings,
     /// The grace periods of the stop ladder.
     pub stop: StopSettings,
+    /// How the processes of sessions are held together.
+    pub containment: ContainmentSettings,
+}
+
+/// `[containment]`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContainmentSettings {
+    /// With the strongest means that the machine offers, or with this one or none.
+    pub means: MeansChoice,
+}
+
+impl Default for ContainmentSettings {
+    fn default() -> Self {
+        Self { means: MeansChoice::Auto }
+    }
 }
 
 /// `[store]`

@@ -96,6 +96,8 @@ EventType, "an event type" {
     TurnEnded = "turn.ended",
     /// The prompt begins with a recovery note: what is on record of the work that the task continues.
     TurnNoted = "turn.noted",
+    /// What the session runs reached one of its limits, and was refused or killed for it.
+    LimitReached = "container.limit_reached",
     /// A step of the stop ladder was taken.
     StopStep = "stop.step",
     /// Every process of the session was seen to be gone.

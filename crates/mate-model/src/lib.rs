@@ -7,6 +7,7 @@
 pub mod ambient;
 pub mod approval;
 pub mod confinement;
+pub mod containment;
 pub mod event;
 pub mod ids;
 pub mod moves;

@@ -2,6 +2,7 @@
 //! of it can be given otherwise.
 
 use crate::registration::{OwnTools, Registration};
+use mate_model::containment::Limits;
 
 /// A known agent program.
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +121,7 @@ impl Preset {
             mode: self.mode.map(str::to_owned),
             own_tools: self.own_tools,
             shows_headers: self.shows_headers,
+            limits: Limits::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! How one agent program is launched: what `runtime add` keeps, and nothing that is not named there.
 
 use crate::container::Launch;
+use mate_model::containment::Limits;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, env, io, path::Path};
 
@@ -37,6 +38,8 @@ pub struct Registration {
     pub own_tools: OwnTools,
     /// It would show the bridge's bearer in process arguments, so it gets the stdio relay.
     pub shows_headers: bool,
+    /// What the processes of one of its sessions may use together.
+    pub limits: Limits,
 }
 
 /// Passed on to every runtime where they are set: without them nothing finds its files or its language.

@@ -74,6 +74,7 @@ pub(crate) fn runtime(runtime: Runtime) -> Value {
         "own_tools": part("own_tools"),
         "quiet_seconds": runtime.quiet_seconds,
         "deadline_seconds": runtime.deadline_seconds,
+        "limits": part("limits"),
         "created_at": rfc3339(runtime.created_at),
         "registration": runtime.registration,
     })
@@ -147,6 +148,7 @@ pub(crate) fn session(named: NamedSession) -> Value {
         "runtime_name": runtime_name,
         "workspace": session.workspace,
         "epoch": session.state.epoch(),
+        "containment": session.containment,
         "created_at": rfc3339(session.created_at),
     })
 }

@@ -4,6 +4,7 @@ use super::{
     Context,
     exit::{Exit, Failure},
     input,
+    limits::LimitArgs,
     list::PageArgs,
     show::{column, text_at},
 };
@@ -28,6 +29,8 @@ pub(crate) enum RuntimeVerb {
         /// Ask its tasks to stop so long after their start, unless they say otherwise [default: never]
         #[arg(long, value_name = "TIME", value_parser = input::seconds)]
         deadline: Option<u32>,
+        #[command(flatten)]
+        limits: LimitArgs,
         /// The program and its arguments
         #[arg(last = true, value_name = "COMMAND")]
         command: Option<Vec<String>>,
@@ -65,8 +68,15 @@ pub(crate) async fn run(verb: RuntimeVerb, context: &Context) -> Result<Exit, Fa
     let client = context.client()?;
     match verb {
         RuntimeVerb::Presets => {}
-        RuntimeVerb::Add { name, preset, quiet, deadline, command } => {
-            let wish = AddRuntime { name, preset, command, quiet_seconds: quiet, deadline_seconds: deadline };
+        RuntimeVerb::Add { name, preset, quiet, deadline, limits, command } => {
+            let wish = AddRuntime {
+                name,
+                preset,
+                command,
+                quiet_seconds: quiet,
+                deadline_seconds: deadline,
+                limits: limits.given(),
+            };
             let made = client.post(&["runtimes"], &wish, None).await?;
             let name = text_at(&made, "name");
             let next =
@@ -94,6 +104,7 @@ pub(crate) async fn run(verb: RuntimeVerb, context: &Context) -> Result<Exit, Fa
                 column("own tools", "own_tools"),
                 column("quiet after (s)", "quiet_seconds"),
                 column("deadline (s)", "deadline_seconds"),
+                column("limits", "limits"),
                 column("added", "created_at"),
             ];
             screen.object(&client.get(&["runtimes", &runtime], &[]).await?, &fields)?;

@@ -4,6 +4,7 @@ use super::{
     Context,
     exit::{Exit, Failure},
     list::PageArgs,
+    session_ended,
     show::column,
 };
 use clap::Subcommand;
@@ -24,12 +25,25 @@ pub(crate) enum SessionVerb {
         /// Its id
         session: String,
     },
+    /// State that nothing a session ran lives any more, where the machine itself cannot prove it
+    ConfirmEnded {
+        /// Its id
+        session: String,
+        /// How you know
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
 }
 
 /// Runs a verb.
 pub(crate) async fn run(verb: SessionVerb, context: &Context) -> Result<Exit, Failure> {
-    let (client, screen) = (context.client()?, &context.screen);
+    let screen = &context.screen;
+    if let SessionVerb::ConfirmEnded { session, reason } = verb {
+        return session_ended::confirm(&session, reason, context);
+    }
+    let client = context.client()?;
     match verb {
+        SessionVerb::ConfirmEnded { .. } => {}
         SessionVerb::List { project, page } => {
             let columns = [
                 column("ID", "id"),
@@ -50,6 +64,7 @@ pub(crate) async fn run(verb: SessionVerb, context: &Context) -> Result<Exit, Fa
                 column("runtime", "runtime_name"),
                 column("own tools", "own_tools"),
                 column("workspace", "workspace"),
+                column("containment", "containment"),
                 column("epoch", "epoch"),
                 column("made", "created_at"),
             ];

@@ -13,7 +13,12 @@ impl Worker {
         let mut confinement = confinement::of_home(home, &self.settings.confinement);
         confinement.keep.extend([self.folder.bridge(), self.exe.clone()]);
         confinement.keep.extend(workspace_in(home, Path::new(&self.session.workspace)));
-        ContainerSpec { exe: self.exe.clone(), folder: self.folder.path().to_owned(), confinement }
+        ContainerSpec {
+            confinement,
+            means: self.settings.containment.means,
+            limits: self.registration.limits,
+            ..ContainerSpec::new(self.exe.clone(), self.folder.path().to_owned())
+        }
     }
 }
 

@@ -84,15 +84,24 @@ impl Worker {
         container: Arc<Container>,
         pump: &mut Pump,
     ) -> Result<Live> {
+        let containment = container.record().containment();
+        let (session, epoch) = (self.session.id, self.epoch);
+        self.patiently(|| self.engine.ledger.contained(session, epoch, &containment)).await?;
         let launch = self.registration.launch(Path::new(&self.session.workspace))?;
         let process = container.spawn(launch).await?;
         let id = process.id;
         mate_fault::point_async!("worker.runtime_started");
-        let (means, confined) = (container.record().means, &container.record().confined);
         self.recorder
             .event(
                 EventType::RuntimeStarted,
-                json!({ "pid": process.pid, "means": means, "confined": confined, "own_tools": self.registration.own_tools }),
+                json!({
+                    "pid": process.pid,
+                    "means": containment.means,
+                    "with_cgroup": containment.with_cgroup,
+                    "limits": containment.limits,
+                    "confined": container.record().confined,
+                    "own_tools": self.registration.own_tools,
+                }),
             )
             .await?;
         mate_fault::point_async!("worker.runtime_recorded");
@@ -168,6 +177,10 @@ impl Worker {
     pub(super) async fn end_container(&self, container: &Container) -> Result<StopEvidence> {
         let evidence = container.kill().await?;
         *self.container.write().unwrap_or_else(PoisonError::into_inner) = None;
+        for breach in container.breaches() {
+            // Beside the evidence it is only a reason, so nothing waits for it.
+            self.recorder.later(EventType::LimitReached, json!(breach)).await?;
+        }
         self.listed.send_replace(false);
         Ok(stop_evidence(&evidence, self.engine.clock.as_ref()))
     }

@@ -10,6 +10,8 @@ mod authority;
 mod bad_input;
 #[cfg(test)]
 mod confinement;
+#[cfg(test)]
+mod containing;
 // Built with fault points by `./test`; a repository check sees to that.
 #[cfg(test)]
 #[cfg(feature = "faults")]

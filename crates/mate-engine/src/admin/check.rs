@@ -2,7 +2,11 @@
 
 use crate::EngineError;
 use jiff::Timestamp;
-use mate_model::{Micros, records::TaskPolicy};
+use mate_model::{
+    Micros,
+    containment::{LimitKind, Limits},
+    records::TaskPolicy,
+};
 use std::path::{Path, PathBuf};
 
 /// The most characters of a path, an address, an argument.
@@ -73,6 +77,24 @@ pub fn connection_name(text: &str) -> Result<(), EngineError> {
             "name",
             "`agent_mate` is the prefix of Agent Mate's own tools: choose another",
         ));
+    }
+    Ok(())
+}
+
+/// The limits of a runtime's sessions: too small ones would only look like a broken runtime.
+///
+/// # Errors
+/// [`EngineError::Invalid`].
+pub fn limits(limits: Limits) -> Result<(), EngineError> {
+    for (kind, value) in limits.set() {
+        let (field, least, most, what) = match kind {
+            LimitKind::Memory => ("limits.memory", 16 << 20, 1 << 50, "between 16 MiB and 1 PiB, in bytes"),
+            LimitKind::Processes => ("limits.processes", 4, 1_000_000, "between 4 and 1000000"),
+            LimitKind::Cpu => ("limits.cpu", 1, 100_000, "between 1 and 100000 percent of one processor"),
+        };
+        if !(least..=most).contains(&value) {
+            return Err(EngineError::invalid(field, format!("must be {what}")));
+        }
     }
     Ok(())
 }

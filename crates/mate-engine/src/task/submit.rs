@@ -150,7 +150,16 @@ impl Engine {
         let workspace = self.workspace_of(project, id)?;
         let state = SessionState::Idle { epoch: Epoch(0) };
         let created_at = self.clock.now();
-        Ok((Session { id, project: project.id, runtime: runtime.id, workspace, state, created_at }, true))
+        let session = Session {
+            id,
+            project: project.id,
+            runtime: runtime.id,
+            workspace,
+            state,
+            created_at,
+            containment: None,
+        };
+        Ok((session, true))
     }
 
     async fn runtime_named(&self, wanted: &str) -> Result<Runtime, EngineError> {

@@ -1,5 +1,6 @@
 //! Work as it was asked for: sessions and tasks.
 
+use crate::containment::Containment;
 use crate::{
     AccountId, Micros, ProjectId, RuntimeId, SessionId, TaskId, TokenId,
     session::SessionState,
@@ -25,6 +26,8 @@ pub struct Session {
     pub state: SessionState,
     /// When it was made.
     pub created_at: Micros,
+    /// How its latest container holds its processes; `None` before it had one.
+    pub containment: Option<Containment>,
 }
 
 /// What a task wants beyond its instructions.

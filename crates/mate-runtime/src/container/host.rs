@@ -13,7 +13,8 @@ mod unsupported;
 #[cfg(not(target_os = "linux"))]
 use unsupported::Keeper;
 
-use super::{ContainerRecord, EndError, Evidence};
+use super::{Breach, ContainerRecord, EndError, Evidence};
+use mate_model::containment::{Limits, MeansChoice};
 
 /// How long the keeper may take for one answer.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -29,6 +30,24 @@ pub struct ContainerSpec {
     pub folder: PathBuf,
     /// What its processes must not see.
     pub confinement: Confinement,
+    /// How its processes are to be held together.
+    pub means: MeansChoice,
+    /// What they may use.
+    pub limits: Limits,
+}
+
+impl ContainerSpec {
+    /// A container by the strongest means that the machine offers, without limits, in which nothing is hidden.
+    #[must_use]
+    pub fn new(exe: PathBuf, folder: PathBuf) -> Self {
+        Self {
+            exe,
+            folder,
+            confinement: Confinement::off(),
+            means: MeansChoice::Auto,
+            limits: Limits::default(),
+        }
+    }
 }
 
 /// Why there is no container.
@@ -69,8 +88,21 @@ impl Container {
     /// When an earlier container of the session may still live, or the system refuses.
     pub async fn start(spec: &ContainerSpec) -> Result<Self, ContainerError> {
         super::prove_empty(&spec.folder)?;
-        let (keeper, record) = Keeper::start(spec, ANSWER).await?;
-        Ok(Self { keeper, record, folder: spec.folder.clone() })
+        let mut refused = Vec::new();
+        for means in spec.means.candidates() {
+            match Keeper::start(spec, *means, ANSWER).await {
+                Ok((keeper, record)) => return Ok(Self { keeper, record, folder: spec.folder.clone() }),
+                Err(ContainerError::NotContained(why)) => refused.push(format!("{means}: {why}")),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(ContainerError::NotContained(refused.join("; ")))
+    }
+
+    /// The limits that were reached so far.
+    #[must_use]
+    pub fn breaches(&self) -> Vec<Breach> {
+        self.keeper.breaches()
     }
 
     /// What is on record of it: means, process 1, namespace.

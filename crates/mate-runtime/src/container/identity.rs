@@ -100,15 +100,24 @@ fn gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(3)
 }
 
-struct Stat {
+/// The numbers of all processes that can be seen.
+pub(super) fn all_pids() -> io::Result<Vec<i32>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        found.extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
+    }
+    Ok(found)
+}
+
+pub(super) struct Stat {
     state: u8,
-    parent: i32,
+    pub(super) parent: i32,
     threads: u32,
     start_time: u64,
 }
 
 impl Stat {
-    fn read(pid: i32) -> io::Result<Self> {
+    pub(super) fn read(pid: i32) -> io::Result<Self> {
         let text = fs::read(format!("/proc/{pid}/stat"))?;
         Self::parse(&text).ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat cannot be understood")))
     }
@@ -128,7 +137,7 @@ impl Stat {
 
     /// Its first thread may be a zombie while others still run; then it is not dead yet, and neither
     /// are the processes of a namespace whose process 1 it is.
-    fn is_dead(&self) -> bool {
+    pub(super) fn is_dead(&self) -> bool {
         matches!(self.state, b'Z' | b'X' | b'x') && self.threads <= 1
     }
 }

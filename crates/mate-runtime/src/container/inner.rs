@@ -1,22 +1,24 @@
-//! The keeper's inner process: process 1 of the container.
+//! The keeper's inner process; of a PID namespace, process 1.
 //!
 //! It starts what the worker asks for, reaps everything, and leaves when the worker is gone.
 
 use super::{
-    Exit, Launch, SignalKind,
-    keeper::{CONFINEMENT, Word},
-    kernel,
+    ContainerRecord, Exit, ExitRecord, Launch, SignalKind,
+    hold::{Hold, Prepared, end_all},
+    keeper::CONFINEMENT,
+    opened::Opened,
+    plan::{Answer, InnerPlan, Witness},
+    watch::{Counted, Watch},
     wire::{self, Report, Request},
 };
-use crate::confine::{self, Fence};
+use crate::confine::Fence;
+use mate_model::Clock;
 use rustix::{
     io::Errno,
-    mount::{MountFlags, mount},
     process::{
-        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, kill_process_group,
-        set_parent_process_death_signal, wait, waitid,
+        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, getpid, getppid, kill_process_group,
+        wait, waitid,
     },
-    thread::{CapabilitySet, CapabilitySets, clear_ambient_capability_set, set_capabilities},
 };
 use std::{
     collections::HashMap,
@@ -27,61 +29,61 @@ use std::{
     process::{Command, ExitCode, Stdio},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
+    time::Duration,
 };
 
-pub(super) fn main() -> ExitCode {
-    let (socket, fence, word) = match prepare() {
-        Ok(ready) => ready,
-        Err(error) => {
-            answer(&Word::Failed(error.to_string()));
-            return ExitCode::FAILURE;
+/// Rounds of killing for one request; a fork storm needs a few.
+const ROUNDS: u32 = 500;
+const PAUSE: Duration = Duration::from_millis(2);
+
+pub(super) fn main(plan: InnerPlan, clock: &dyn Clock) -> ExitCode {
+    match begin(plan) {
+        Ok((init, answered, witness)) => {
+            answer(&answered);
+            init.serve();
+            init.finish(witness.as_ref(), clock);
+            // With process 1 of a namespace everything in it ends.
+            ExitCode::SUCCESS
         }
-    };
-    let init = Arc::new(Init { socket, fence, children: Mutex::default(), born: Condvar::new() });
-    let reaper = Arc::clone(&init);
-    if let Err(error) = thread::Builder::new().stack_size(64 << 10).spawn(move || reaper.reap()) {
-        answer(&Word::Failed(error.to_string()));
-        return ExitCode::FAILURE;
+        Err(error) => {
+            answer(&Answer::Failed { why: error.to_string() });
+            ExitCode::FAILURE
+        }
     }
-    answer(&word);
-    init.serve();
-    // With process 1 everything in the namespace ends.
-    ExitCode::SUCCESS
 }
 
-/// One word to the outer process, then never anything again.
-fn answer(word: &Word) {
-    let mut output = io::stdout();
-    let word = serde_json::to_vec(word).unwrap_or_default();
-    let _ = output.write_all(&word).and_then(|()| output.flush());
-    let _ = File::open("/dev/null").map(rustix::stdio::dup2_stdout);
-}
-
-fn prepare() -> io::Result<(OwnedFd, Fence, Word)> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+fn begin(plan: InnerPlan) -> io::Result<(Arc<Init>, Answer, Option<Witness>)> {
     let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
-    let own_proc = own_proc().is_ok();
     let told = env::var(CONFINEMENT).map_err(io::Error::other)?;
-    let (fence, confined) = confine::enter(&serde_json::from_str(&told)?)?;
-    if !rustix::process::getuid().is_root() {
-        clear_ambient_capability_set()?;
-        let none = CapabilitySet::empty();
-        set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
+    let Prepared { hold, fence, witness, own_proc, in_leaf, confined } =
+        Hold::prepare(plan.hold, &serde_json::from_str(&told)?)?;
+    let most = plan.processes.filter(|_| !(plan.kernel_counts && in_leaf));
+    let init = Arc::new(Init { socket, hold, fence, children: Mutex::default(), born: Condvar::new() });
+    let reaper = Arc::clone(&init);
+    small_thread(move || reaper.reap())?;
+    if let Some(mut watch) = Watch::over(init.hold.opened().is_some_and(Opened::has_limits), most) {
+        let watched = Arc::clone(&init);
+        small_thread(move || watched.watch(&mut watch))?;
     }
-    confine::shut_to_others()?;
-    Ok((socket, fence, Word::Ready { own_proc, confined }))
+    Ok((init, Answer::Ready { own_proc, in_leaf, confined }, witness))
 }
 
-/// A `/proc` that shows the container and nothing else, seen by the container only.
-fn own_proc() -> io::Result<()> {
-    kernel::own_mounts()?;
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    Ok(mount("proc", "/proc", "proc", flags, None)?)
+fn small_thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().stack_size(128 << 10).spawn(work).map(drop)
+}
+
+/// One line to the outer process, then never anything again.
+fn answer(answer: &Answer) {
+    let text = serde_json::to_vec(answer).unwrap_or_default();
+    let mut output = io::stdout();
+    let _ = output.write_all(&text).and_then(|()| output.flush());
+    let _ = File::open("/dev/null").map(rustix::stdio::dup2_stdout);
 }
 
 struct Init {
     socket: OwnedFd,
+    hold: Hold,
     fence: Fence,
     /// The running programs, by their number here. Held while one is started, so that its end is
     /// never reported before its beginning and nobody else waits for it.
@@ -103,15 +105,67 @@ impl Init {
                     Ok(())
                 }
                 Request::KillAll => {
-                    // "Group 1" is the kernel's way to write "all but me".
-                    let _ = kill_process_group(Pid::INIT, Signal::KILL);
+                    self.kill_all();
                     Ok(())
                 }
-                Request::Count { id } => self.report(&Report::Counted { id, processes: count() }),
+                Request::Count { id } => self.report(&Report::Counted { id, processes: self.hold.count() }),
             };
             if done.is_err() {
                 return;
             }
+        }
+    }
+
+    /// Kills until nothing is left, within a bound.
+    fn kill_all(&self) {
+        for _ in 0..ROUNDS {
+            {
+                // Nobody is reaped meanwhile, so no number of a child is reused.
+                let _children = self.children();
+                self.hold.kill_round();
+            }
+            if self.hold.count() == 0 {
+                return;
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    fn counted(&self) -> Counted {
+        self.hold.opened().map_or_else(Counted::default, |leaf| Counted {
+            killed: leaf.killed_for_memory(),
+            refused: leaf.refused_processes(),
+        })
+    }
+
+    fn watch(&self, watch: &mut Watch) {
+        loop {
+            thread::sleep(Watch::PAUSE);
+            let Some(breach) = watch.look(|| self.counted(), || self.hold.count()) else { continue };
+            let over = breach.is_for_keeper();
+            if self.report(&Report::Breached { breach }).is_err() {
+                return;
+            }
+            if over {
+                self.kill_all();
+            }
+        }
+    }
+
+    /// Without a namespace, nothing ends by itself when this process does.
+    fn finish(&self, witness: Option<&Witness>, clock: &dyn Clock) {
+        let Some(witness) = witness else { return };
+        end_all(self.hold.opened());
+        // The outer process is the witness, unless somebody killed it.
+        if getppid().is_some_and(|parent| parent.as_raw_pid() == witness.outer) {
+            return;
+        }
+        if let Ok(Some(container)) = ContainerRecord::read(&witness.folder)
+            && container.init.pid == getpid().as_raw_pid()
+        {
+            let status = "the keeper's outer process was killed before the end".to_owned();
+            // If it cannot be written there is no evidence, and that is what will be said.
+            let _ = ExitRecord { container, ended_at: clock.now(), status }.write(&witness.folder);
         }
     }
 
@@ -121,16 +175,17 @@ impl Init {
 
     fn spawn(&self, id: u64, launch: &Launch, pipes: Vec<OwnedFd>) -> io::Result<()> {
         let mut children = self.children();
-        let report =
-            match self.fence.start(|| start(launch, pipes)).unwrap_or_else(|error| Err(error.to_string())) {
-                Ok(pid) => {
-                    mate_fault::point!("keeper.spawned");
-                    children.insert(pid, id);
-                    self.born.notify_one();
-                    Report::Spawned { id, pid }
-                }
-                Err(why) => Report::SpawnFailed { id, why },
-            };
+        let report = match self.hold.start(|| {
+            self.fence.start(|| start(launch, pipes)).unwrap_or_else(|error| Err(error.to_string()))
+        }) {
+            Ok(pid) => {
+                mate_fault::point!("keeper.spawned");
+                children.insert(pid, id);
+                self.born.notify_one();
+                Report::Spawned { id, pid }
+            }
+            Err(why) => Report::SpawnFailed { id, why },
+        };
         self.report(&report)
     }
 
@@ -194,10 +249,7 @@ fn start(launch: &Launch, pipes: Vec<OwnedFd>) -> Result<i32, String> {
         return Err("no program is named".to_owned());
     };
     if !launch.cwd.is_dir() {
-        return Err(format!(
-            "the working directory {} does not exist, or lies in a folder that sessions do not see",
-            launch.cwd.display()
-        ));
+        return Err(format!("the working directory {} does not exist", launch.cwd.display()));
     }
     let spawned = Command::new(program)
         .args(arguments)
@@ -234,11 +286,4 @@ fn explain(program: &str, launch: &Launch, error: &io::Error) -> String {
         Some(Errno::NOEXEC) => format!("{program} is no program for this machine"),
         Some(_) | None => format!("{program} cannot be started: {error}"),
     }
-}
-
-/// How many processes live in the container, process 1 excluded.
-fn count() -> usize {
-    let own = super::identity::namespace_of("self").unwrap_or_default();
-    // Without a /proc of its own, the namespace tells its processes from the others.
-    super::proof::count_namespace(own).map_or(0, |all| all.saturating_sub(1))
 }

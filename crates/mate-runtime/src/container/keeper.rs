@@ -1,44 +1,36 @@
 //! The keeper's outer process: makes the container, waits for its end, writes the evidence.
 
 use super::{
-    ContainerRecord, ContainerSpec, ExitRecord, Identity, Means, identity::namespace_of, inner, kernel, wire,
+    ContainerRecord, ContainerSpec, ExitRecord, Identity,
+    hold::end_all,
+    inner, kernel,
+    making::{Init, Made},
+    opened::Opened,
+    plan::Plan,
+    wire,
 };
-use crate::confine::{self, Confined};
-use mate_model::Clock;
-use serde::{Deserialize, Serialize};
+use crate::confine;
+use mate_model::{Clock, containment::Means};
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::File,
-    io::{self, Read as _},
+    io,
     os::{fd::OwnedFd, unix::process::ExitStatusExt as _},
     path::Path,
-    process::{Child, Command, ExitCode, ExitStatus, Stdio},
+    process::{Command, ExitCode, ExitStatus, Stdio},
+    time::Duration,
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-/// What the inner process says on its output, once.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Word {
-    /// Programs can be started.
-    Ready {
-        /// Whether there is a `/proc` of its own.
-        own_proc: bool,
-        /// How what it starts is confined.
-        confined: Confined,
-    },
-    /// They cannot.
-    Failed(String),
-}
-
 /// The variable by which the keeper is told how to confine. It names paths and no secrets, and no program gets it.
 pub(super) const CONFINEMENT: &str = "AGENT_MATE_CONFINEMENT";
-/// The longest word of the inner process.
-const LONGEST_WORD: u64 = 64 << 10;
 /// The argument that makes the keeper's second process.
 pub(super) const INNER: &str = "--inner";
 
-/// The hidden subcommand `keeper FOLDER` (and `keeper --inner`, which it starts itself).
+/// How long a leaf may take to be empty when everything in it was reaped.
+const SETTLED: Duration = Duration::from_secs(10);
+
+/// The hidden subcommand `keeper FOLDER PLAN` (and `keeper --inner PLAN`, which it starts itself).
 ///
 /// Standard input is the worker's control socket. Must be called before any thread is started.
 pub fn keeper_main(args: impl IntoIterator<Item = OsString>, clock: &dyn Clock) -> ExitCode {
@@ -53,21 +45,31 @@ pub fn keeper_main(args: impl IntoIterator<Item = OsString>, clock: &dyn Clock) 
         return ExitCode::FAILURE;
     }
     match (args.next(), args.next()) {
-        (Some(word), None) if word == INNER => inner::main(),
-        (Some(folder), None) => outer(Path::new(&folder), clock),
-        _ => {
-            eprintln!("the keeper is started by a session worker, not by hand");
-            ExitCode::from(2)
+        (Some(word), Some(plan)) if word == INNER => {
+            understand(&plan).map_or_else(by_hand, |plan| inner::main(plan, clock))
         }
+        (Some(folder), Some(plan)) => {
+            understand(&plan).map_or_else(by_hand, |plan| outer(Path::new(&folder), plan, clock))
+        }
+        _ => by_hand(),
     }
 }
 
-fn outer(folder: &Path, clock: &dyn Clock) -> ExitCode {
+fn understand<T: serde::de::DeserializeOwned>(plan: &OsStr) -> Option<T> {
+    serde_json::from_str(plan.to_str()?).ok()
+}
+
+fn by_hand() -> ExitCode {
+    eprintln!("the keeper is started by a session worker, not by hand");
+    ExitCode::from(2)
+}
+
+fn outer(folder: &Path, plan: Plan, clock: &dyn Clock) -> ExitCode {
     let Ok(socket) = take_stdin() else {
         eprintln!("the keeper needs a control socket as its standard input");
         return ExitCode::from(2);
     };
-    let mut init = match contain(folder, &socket) {
+    let mut init = match contain(folder, plan, &socket) {
         Ok(init) => init,
         Err(why) => {
             // The worker may be gone; then nobody needs to know.
@@ -78,9 +80,18 @@ fn outer(folder: &Path, clock: &dyn Clock) -> ExitCode {
     // From here on the inner process alone holds the socket, so that the worker sees its end.
     drop(socket);
     let status = init.child.wait();
+    let empty = is_empty(&init.record);
     mate_fault::point!("keeper.ended");
+    if !empty {
+        return ExitCode::FAILURE;
+    }
+    let leaf = init.record.leaf.clone();
     let exit = ExitRecord { container: init.record, ended_at: clock.now(), status: describe(status) };
-    match exit.write(folder) {
+    let written = exit.write(folder);
+    if let Some(leaf) = leaf {
+        leaf.remove();
+    }
+    match written {
         Ok(()) => {
             mate_fault::point!("keeper.witnessed");
             ExitCode::SUCCESS
@@ -89,12 +100,30 @@ fn outer(folder: &Path, clock: &dyn Clock) -> ExitCode {
     }
 }
 
-struct Init {
-    child: Child,
-    record: ContainerRecord,
+/// Makes sure that nothing lives, now that the inner process is gone.
+fn is_empty(record: &ContainerRecord) -> bool {
+    let leaf = record.leaf.as_ref();
+    match record.means {
+        // The kernel lets process 1 go last; what it reports of the leaf may come a moment later.
+        Means::PidNamespace => leaf.is_none_or(|leaf| leaf.wait_empty(SETTLED).unwrap_or(true)),
+        Means::Cgroup | Means::Subreaper => {
+            // A leaf that cannot be opened was removed, or it proves nothing.
+            let opened = leaf.map(|leaf| Opened::open(leaf, None));
+            match opened.transpose() {
+                Ok(opened) => {
+                    end_all(opened.as_ref());
+                    true
+                }
+                Err(_) => {
+                    end_all(None);
+                    leaf.is_none_or(|leaf| leaf.is_empty().unwrap_or(false))
+                }
+            }
+        }
+    }
 }
 
-fn contain(folder: &Path, socket: &OwnedFd) -> io::Result<Init> {
+fn contain(folder: &Path, plan: Plan, socket: &OwnedFd) -> io::Result<Init> {
     // A terminal's or a service manager's signals are for the worker; the keeper must see the end.
     // They are caught and not ignored, because only what is ignored is inherited.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
@@ -107,54 +136,13 @@ fn contain(folder: &Path, socket: &OwnedFd) -> io::Result<Init> {
     let _ = rustix::process::setsid();
     // Signal handlers stay when the runtime goes; its descriptors do not.
     drop(runtime);
-    kernel::enter().map_err(explain)?;
-    confine::shut_to_others()?;
-    let mut child = Command::new("/proc/self/exe")
-        .args([super::KEEPER_COMMAND, INNER])
-        .stdin(Stdio::from(socket.try_clone()?))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .spawn()?;
-    match introduce(folder, &mut child) {
-        Ok(record) => {
-            mate_fault::point!("keeper.recorded");
-            let report = wire::Report::Contained { container: record.clone() };
-            wire::send(socket, &report, &[])?;
-            Ok(Init { child, record })
-        }
-        Err(error) => {
-            // Not yet on record, so nothing may go on in it.
-            let _ = child.kill();
-            let _ = child.wait();
-            Err(error)
-        }
+    let keeper = Identity::of(rustix::process::getpid().as_raw_pid())?;
+    let made = Made::new(plan, keeper)?;
+    let init = made.start(folder, socket);
+    if init.is_err() {
+        made.clear();
     }
-}
-
-/// Waits until process 1 is ready, then writes it down.
-fn introduce(folder: &Path, child: &mut Child) -> io::Result<ContainerRecord> {
-    let mut word = String::new();
-    if let Some(output) = child.stdout.take() {
-        output.take(LONGEST_WORD).read_to_string(&mut word)?;
-    }
-    if word.is_empty() {
-        return Err(io::Error::other("process 1 of the container ended at once"));
-    }
-    let (own_proc, confined) = match serde_json::from_str(&word)? {
-        Word::Ready { own_proc, confined } => (own_proc, confined),
-        Word::Failed(why) => return Err(io::Error::other(why)),
-    };
-    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-    let record = ContainerRecord {
-        means: Means::PidNamespace,
-        init: Identity::of(pid)?,
-        namespace: namespace_of(&pid.to_string())?,
-        own_proc,
-        confined,
-    };
-    mate_fault::point!("keeper.contained");
-    record.write(folder).map_err(io::Error::other)?;
-    Ok(record)
+    init
 }
 
 /// The control socket, away from descriptor 0, where the inner process must not find a second copy.
@@ -163,13 +151,6 @@ fn take_stdin() -> io::Result<OwnedFd> {
     rustix::net::sockopt::socket_type(&socket)?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     Ok(socket)
-}
-
-fn explain(error: io::Error) -> io::Error {
-    io::Error::new(
-        error.kind(),
-        format!("the kernel refuses a PID namespace ({error}): run as root, or allow user namespaces"),
-    )
 }
 
 fn describe(status: io::Result<ExitStatus>) -> String {
@@ -184,11 +165,12 @@ fn describe(status: io::Result<ExitStatus>) -> String {
 }
 
 /// How the worker starts the outer process.
-pub(super) fn command(spec: &ContainerSpec, socket: OwnedFd) -> io::Result<Command> {
+pub(super) fn command(spec: &ContainerSpec, plan: &Plan, socket: OwnedFd) -> io::Result<Command> {
     let mut command = Command::new(&spec.exe);
     command
         .arg(super::KEEPER_COMMAND)
         .arg(&spec.folder)
+        .arg(serde_json::to_string(plan)?)
         .env_clear()
         .envs(mate_fault::handed_on())
         .env(CONFINEMENT, serde_json::to_string(&spec.confinement)?)

@@ -1,8 +1,14 @@
 //! Whether anything of a session still lives, and the means to end it.
 
-use super::{ContainerRecord, ExitRecord, Identity, RecordError, boot_id, identity::namespace_of};
+use super::{
+    ContainerRecord, ExitRecord, Identity, Leaf, RecordError, StatementRecord, boot_id, descendants,
+    identity::{all_pids, namespace_of},
+};
+use mate_model::containment::Means;
+#[cfg(target_os = "linux")]
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
-use std::{fs, io, path::Path, time::Duration};
+use std::{io, path::Path, time::Duration};
 
 /// What proves that nothing of a session lives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +31,14 @@ pub enum Proof {
     EarlierBoot,
     /// Process 1 of the container is gone; the kernel lets it go last.
     InitGone,
+    /// The keeper is gone, and the kernel says that the container's cgroup is empty. A process that was
+    /// moved out of it by somebody who may do that is not seen.
+    CgroupEmpty,
+    /// The machine cannot prove it; a person who has the home says so.
+    Stated {
+        /// How the person knows.
+        reason: String,
+    },
 }
 
 /// Why emptiness is not proved.
@@ -35,8 +49,17 @@ pub enum Living {
     Running {
         /// Process 1 of the container.
         init: Identity,
-        /// How many processes are in the namespace, process 1 included.
+        /// How many processes are in it, process 1 included.
         processes: usize,
+    },
+    /// The keeper was killed from outside, and there is nothing else that would tell.
+    #[error(
+        "the keeper of the session's container was killed (process {}), and without it nothing proves that all it \
+         ran has ended; make sure of it, then state it with `agent-mate session confirm-ended`", .keeper.pid
+    )]
+    Unwitnessed {
+        /// The keeper.
+        keeper: Identity,
     },
     /// The files cannot be used.
     #[error(transparent)]
@@ -49,7 +72,6 @@ pub enum Living {
 /// Proves that no process of the session whose folder this is lives, or says what does.
 ///
 /// The number of a PID namespace is reused by the kernel, so it is used to count and never to prove.
-/// Process 1 of a namespace is let go only after every other process in it, so its end is the proof.
 ///
 /// # Errors
 /// [`Living`], when something lives or it cannot be known.
@@ -57,17 +79,37 @@ pub fn prove_empty(folder: &Path) -> Result<Evidence, Living> {
     let Some(container) = ContainerRecord::read(folder)? else {
         return Ok(Evidence { container: None, proof: Proof::NeverStarted });
     };
+    // The keeper looked at is the keeper that may write: its record is read after it.
+    let keepers_live = container.means != Means::PidNamespace && keepers_live(&container)?;
     let witnessed = ExitRecord::read(folder)?.filter(|exit| exit.container == container);
     let proof = if let Some(exit) = witnessed {
         Proof::Witnessed(exit)
     } else if boot_id()? != container.init.boot_id {
         Proof::EarlierBoot
-    } else if init_lives(&container)? {
-        let processes = count_namespace(container.namespace)?;
-        return Err(Living::Running { init: container.init, processes });
     } else {
-        Proof::InitGone
+        match container.means {
+            Means::PidNamespace if init_lives(&container)? => {
+                let processes = count_namespace(container.namespace)?;
+                return Err(Living::Running { init: container.init, processes });
+            }
+            Means::PidNamespace => Proof::InitGone,
+            Means::Cgroup | Means::Subreaper if keepers_live => {
+                return Err(running(&container));
+            }
+            Means::Cgroup if leaf_is_empty(&container)? => Proof::CgroupEmpty,
+            Means::Cgroup => return Err(running(&container)),
+            Means::Subreaper => {
+                match StatementRecord::read(folder)?.filter(|said| said.container == container) {
+                    Some(statement) => Proof::Stated { reason: statement.reason },
+                    None => return Err(Living::Unwitnessed { keeper: container.keeper }),
+                }
+            }
+        }
     };
+    if let Some(leaf) = &container.leaf {
+        // The keeper does it, unless it was killed.
+        leaf.remove();
+    }
     Ok(Evidence { container: Some(container), proof })
 }
 
@@ -77,6 +119,20 @@ fn init_lives(container: &ContainerRecord) -> io::Result<bool> {
     let elsewhere =
         namespace_of(&container.init.pid.to_string()).is_ok_and(|inode| inode != container.namespace);
     Ok(!elsewhere && container.init.is_alive()?)
+}
+
+fn keepers_live(container: &ContainerRecord) -> io::Result<bool> {
+    Ok(container.keeper.is_alive()? || container.init.is_alive()?)
+}
+
+fn leaf_is_empty(container: &ContainerRecord) -> io::Result<bool> {
+    container.leaf.as_ref().map_or(Ok(false), Leaf::is_empty)
+}
+
+/// Of a container without a namespace.
+fn running(container: &ContainerRecord) -> Living {
+    let below = descendants::of(container.keeper.pid).len().max(descendants::of(container.init.pid).len());
+    Living::Running { init: container.init.clone(), processes: below.max(1) }
 }
 
 /// Why a container could not be ended.
@@ -100,11 +156,11 @@ pub enum EndError {
 
 /// Ends the container of the session whose folder this is, and waits until it is proved empty.
 ///
-/// The process is named by boot, number and start time and killed through a handle, so nobody else's
-/// is. Blocks up to twice `patience`.
+/// The processes of the keeper are named by boot, number and start time and signalled through a handle,
+/// so nobody else's are. Blocks up to twice `patience`.
 ///
 /// # Errors
-/// When it cannot be killed, or still lives after `patience`.
+/// When it cannot be killed, still lives after `patience`, or nothing can prove its end.
 #[cfg(target_os = "linux")]
 pub fn end_container(folder: &Path, patience: Duration) -> Result<Evidence, EndError> {
     let living = match prove_empty(folder) {
@@ -114,12 +170,15 @@ pub fn end_container(folder: &Path, patience: Duration) -> Result<Evidence, EndE
     let Living::Running { init, .. } = &living else {
         return Err(EndError::StillLiving { seconds: 0, living });
     };
-    if let Some(handle) = init.open()? {
-        match rustix::process::pidfd_send_signal(&handle, rustix::process::Signal::KILL) {
-            Ok(()) | Err(rustix::io::Errno::SRCH) => {}
-            Err(error) => return Err(EndError::Refused(error.into())),
+    let record = ContainerRecord::read(folder).ok().flatten().filter(|record| record.init == *init);
+    match record.filter(|record| record.means != Means::PidNamespace) {
+        Some(record) => tell_keepers(&record)?,
+        None => {
+            if let Some(handle) = init.open()? {
+                send(&handle, Signal::KILL)?;
+                wait_for(&handle, patience)?;
+            }
         }
-        wait_for(&handle, patience)?;
     }
     // The handle tells of the end a moment before the parent has taken note of it.
     let step = Duration::from_millis(5);
@@ -127,12 +186,43 @@ pub fn end_container(folder: &Path, patience: Duration) -> Result<Evidence, EndE
     loop {
         match prove_empty(folder) {
             Ok(evidence) => return Ok(evidence),
+            Err(living @ Living::Unwitnessed { .. }) => {
+                return Err(EndError::StillLiving { seconds: 0, living });
+            }
             Err(living) if left.is_zero() => {
                 return Err(EndError::StillLiving { seconds: patience.as_secs(), living });
             }
             Err(_) => std::thread::sleep(step),
         }
         left = left.saturating_sub(step);
+    }
+}
+
+/// Without a namespace it is the keeper that ends all, so it must run, and its outer process must not be killed.
+#[cfg(target_os = "linux")]
+fn tell_keepers(container: &ContainerRecord) -> io::Result<()> {
+    let outer = container.keeper.open()?;
+    if let Some(outer) = &outer {
+        send(outer, Signal::CONT)?;
+    }
+    if let Some(inner) = container.init.open()? {
+        send(&inner, Signal::CONT)?;
+        // With the outer one gone, it is the inner one that ends all when its worker is gone.
+        if outer.is_some() || container.leaf.is_some() {
+            send(&inner, Signal::KILL)?;
+        }
+    }
+    if let Some(leaf) = &container.leaf {
+        leaf.kill()?;
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn send(handle: &std::os::fd::OwnedFd, signal: Signal) -> io::Result<()> {
+    match rustix::process::pidfd_send_signal(handle, signal) {
+        Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -157,13 +247,6 @@ fn wait_for(handle: &std::os::fd::OwnedFd, patience: Duration) -> io::Result<()>
 
 /// How many processes are in a PID namespace, as far as they may be looked at.
 pub(super) fn count_namespace(inode: u64) -> io::Result<usize> {
-    let mut count = 0;
-    for entry in fs::read_dir("/proc")? {
-        let name = entry?.file_name();
-        let Some(pid) = name.to_str().filter(|n| n.bytes().all(|b| b.is_ascii_digit())) else { continue };
-        if namespace_of(pid).is_ok_and(|found| found == inode) {
-            count += 1;
-        }
-    }
-    Ok(count)
+    let inside = |pid: &i32| namespace_of(&pid.to_string()).is_ok_and(|found| found == inode);
+    Ok(all_pids()?.iter().filter(|pid| inside(pid)).count())
 }

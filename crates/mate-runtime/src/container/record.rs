@@ -1,8 +1,11 @@
 //! What is written into the session's folder: which container there is, and that it has ended.
 
-use super::Identity;
+use super::{Identity, Leaf};
 use crate::confine::Confined;
-use mate_model::Micros;
+use mate_model::{
+    Micros,
+    containment::{Containment, HeldLimit, Means},
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     fs::{self, File},
@@ -12,31 +15,38 @@ use std::{
 
 /// The file that names the session's latest container; there before anything runs in it.
 pub const RECORD_FILE: &str = "container.json";
+/// The file in which a person states that nothing of the latest container lives.
+pub const STATEMENT_FILE: &str = "container-statement.json";
 /// The file that says how the latest container ended.
 pub const EXIT_FILE: &str = "container-exit.json";
-
-/// How the kernel ends and counts the processes of a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Means {
-    /// A PID namespace: the end of its process 1 is the end of all.
-    PidNamespace,
-}
 
 /// A container, as written before anything runs in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainerRecord {
     /// How its processes are held together.
     pub means: Means,
-    /// Process 1 of the container, as numbered outside.
+    /// The process that starts all others, as numbered outside; with a namespace, its process 1.
     pub init: Identity,
-    /// The inode of the PID namespace.
+    /// The keeper's outer process, which waits for the end and writes it down.
+    pub keeper: Identity,
+    /// The inode of the PID namespace of `init`; its own with that means only.
     pub namespace: u64,
     /// Whether the container has a `/proc` of its own, so that processes outside cannot be seen.
     pub own_proc: bool,
     /// How its processes are confined.
     pub confined: Confined,
+    /// Its cgroup.
+    pub leaf: Option<Leaf>,
+    /// What its processes are limited to.
+    pub limits: Vec<HeldLimit>,
+}
+
+impl ContainerRecord {
+    /// How it holds its processes, for the session's record.
+    #[must_use]
+    pub fn containment(&self) -> Containment {
+        Containment { means: self.means, with_cgroup: self.leaf.is_some(), limits: self.limits.clone() }
+    }
 }
 
 /// The end of a container, written by its keeper after the kernel reported it.
@@ -48,6 +58,35 @@ pub struct ExitRecord {
     pub ended_at: Micros,
     /// The exit code or signal of process 1, for people.
     pub status: String,
+}
+
+/// A person's statement that nothing of a container lives, where the machine cannot prove it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatementRecord {
+    /// Of which container.
+    pub container: ContainerRecord,
+    /// When it was stated.
+    pub at: Micros,
+    /// How the person knows.
+    pub reason: String,
+}
+
+impl StatementRecord {
+    /// Reads the statement in `folder`, if there is one.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read or understood.
+    pub fn read(folder: &Path) -> Result<Option<Self>, RecordError> {
+        read(&folder.join(STATEMENT_FILE))
+    }
+
+    /// Writes the statement, durably.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), RecordError> {
+        write(folder, STATEMENT_FILE, self)
+    }
 }
 
 /// A file of the container that cannot be used.

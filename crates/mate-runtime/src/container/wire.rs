@@ -54,6 +54,10 @@ pub(super) enum Report {
         id: u64,
         processes: usize,
     },
+    /// The session was over one of its limits.
+    Breached {
+        breach: super::Breach,
+    },
 }
 
 /// Sends one message, with pipes if there are any.

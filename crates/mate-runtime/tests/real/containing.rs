@@ -256,11 +256,8 @@ async fn a_living_container_is_not_proved_empty() {
     let home = tempfile::tempdir().unwrap();
     assert_eq!(prove_empty(home.path()).unwrap().proof, Proof::NeverStarted);
     let first = container(home.path()).await;
-    let spec = mate_runtime::container::ContainerSpec {
-        exe: std::env::current_exe().unwrap(),
-        folder: home.path().to_owned(),
-        confinement: mate_runtime::confine::Confinement::off(),
-    };
+    let spec =
+        mate_runtime::container::ContainerSpec::new(std::env::current_exe().unwrap(), home.path().to_owned());
     let second = Container::start(&spec).await;
     assert!(second.is_err(), "two containers for one session");
     first.kill().await.unwrap();

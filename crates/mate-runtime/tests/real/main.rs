@@ -26,6 +26,7 @@ mod containing;
 mod mcp_server;
 mod surroundings;
 mod talking;
+mod zoo;
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
             alone(mate_demo::effect_server_main(options, Arc::new(surroundings::SystemClock)))
         }
         Some("play-burglary") => confining::play_burglary(args),
+        Some("play-zoo-worker") => zoo::play_zoo_worker(args),
         Some("play-worker") => containing::play_worker(args),
         _ => harness(),
     }
@@ -53,7 +55,7 @@ fn alone(program: impl Future<Output = ExitCode>) -> ExitCode {
 
 fn harness() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let cases = containing::CASES.iter().chain(confining::CASES).chain(talking::CASES);
+    let cases = containing::CASES.iter().chain(confining::CASES).chain(talking::CASES).chain(zoo::CASES);
     if args.iter().any(|arg| arg == "--list") {
         if !args.iter().any(|arg| arg == "--ignored") {
             cases.for_each(|(name, _)| println!("{name}: test"));

@@ -31,8 +31,10 @@ pub(crate) fn block_on(case: impl Future<Output = ()>) {
 }
 
 pub(crate) async fn confined(folder: &Path, confinement: Confinement) -> Result<Container, ContainerError> {
-    let spec =
-        ContainerSpec { exe: std::env::current_exe().unwrap(), folder: folder.to_owned(), confinement };
+    let spec = ContainerSpec {
+        confinement,
+        ..ContainerSpec::new(std::env::current_exe().unwrap(), folder.to_owned())
+    };
     Container::start(&spec).await
 }
 

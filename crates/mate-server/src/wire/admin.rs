@@ -1,6 +1,7 @@
 //! Requests about what an installation consists of.
 
 use super::SecretText;
+use mate_model::containment::Limits;
 use mate_model::verification::Recipe;
 use mate_model::words::{ApprovalMode, EffectClass, Role};
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,9 @@ pub struct AddRuntime {
     /// So many seconds after their start its tasks are asked to stop, unless they say otherwise; 0: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<u32>,
+    /// What the processes of one of its sessions may use together: bytes, processes, percent of one processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
 }
 
 /// `POST /api/v1/connections`: with a `url` or with a `command`.

@@ -9,7 +9,8 @@ use crate::{
     params::{one_more, params},
 };
 use mate_model::{
-    Micros, ProjectId, SessionId, Transition,
+    Epoch, Micros, ProjectId, SessionId, Transition,
+    containment::Containment,
     event::Draft,
     records::Session,
     session::{SessionState, SessionStateWord},
@@ -17,12 +18,14 @@ use mate_model::{
 
 pub(super) const ADD: &str = "INSERT INTO sessions (id, project, runtime, workspace, from_state, state, epoch,
         state_at, created_at, anchor_seq, anchor_hash) VALUES ($1, $2, $3, $4, '', 'idle', $5, NULL, $6, 0, NULL)";
-const BY_ID: &str = "SELECT id, project, runtime, workspace, state, epoch, state_at, created_at FROM sessions
+const BY_ID: &str =
+    "SELECT id, project, runtime, workspace, state, epoch, state_at, created_at, containment FROM sessions
     WHERE id = $1";
-const LIST: &str = "SELECT id, project, runtime, workspace, state, epoch, state_at, created_at FROM sessions
+const LIST: &str =
+    "SELECT id, project, runtime, workspace, state, epoch, state_at, created_at, containment FROM sessions
     WHERE project = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
 const UNFINISHED: &str =
-    "SELECT id, project, runtime, workspace, state, epoch, state_at, created_at FROM sessions
+    "SELECT id, project, runtime, workspace, state, epoch, state_at, created_at, containment FROM sessions
     WHERE id > $1 AND id IN (SELECT s.id FROM sessions s WHERE s.state = 'hosted'
         UNION SELECT t.session FROM tasks t WHERE t.state IN ('accepted', 'running', 'stop_requested')
         UNION SELECT r.session FROM resolutions r WHERE r.applied_at IS NULL
@@ -33,6 +36,7 @@ const MOVE: &str = "UPDATE sessions SET from_state = state, state = $2, epoch = 
     WHERE id = $1 AND state = $5 AND epoch = $6";
 const ANCHOR: &str =
     "UPDATE sessions SET anchor_seq = $2, anchor_hash = $3 WHERE id = $1 AND anchor_seq < $2";
+const CONTAINED: &str = "UPDATE sessions SET containment = $2 WHERE id = $1 AND epoch = $3";
 const ANCHORED: &str = "SELECT id, anchor_seq, anchor_hash FROM sessions WHERE id = $1";
 
 fn decode(row: &Row) -> Result<Session, StoreError> {
@@ -49,6 +53,7 @@ fn decode(row: &Row) -> Result<Session, StoreError> {
         workspace: row.text("workspace")?.to_owned(),
         state,
         created_at: decode::micros(row, "created_at")?,
+        containment: decode::opt_json(row, "containment")?,
     })
 }
 
@@ -151,6 +156,22 @@ impl Ledger {
     /// The store's.
     pub async fn anchor(&self, session: SessionId, seq: i64, hash: Hash) -> Result<(), StoreError> {
         self.db.execute(Statement::any(ANCHOR, params![session, seq, hash])).await.map(|_| ())
+    }
+
+    /// Remembers how the latest container of a session holds its processes; the worker of an earlier epoch changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn contained(
+        &self,
+        session: SessionId,
+        epoch: Epoch,
+        containment: &Containment,
+    ) -> Result<(), StoreError> {
+        let text =
+            serde_json::to_string(containment).map_err(|error| StoreError::Misuse(error.to_string()))?;
+        self.db.execute(Statement::any(CONTAINED, params![session, text, epoch])).await.map(|_| ())
     }
 
     /// How far a session's journal was seen: the number and hash of an event; none when never.

@@ -181,6 +181,7 @@ async fn a_task_brings_its_session_or_neither_is_there(world: World) {
         workspace: "/srv/x".to_owned(),
         state: SessionState::Idle { epoch: Epoch(0) },
         created_at: at(1),
+        containment: None,
     };
     let new = world.new_task(session.id);
     let submitted = [draft(EventType::TaskSubmitted, Some(new.id))];

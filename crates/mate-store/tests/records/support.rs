@@ -155,6 +155,7 @@ impl World {
             workspace: "/srv/garden".to_owned(),
             state: SessionState::Idle { epoch: Epoch(0) },
             created_at: at(1),
+            containment: None,
         };
         let added = draft(EventType::SessionAdded, None);
         self.ledger.add_session(&session, added).await.expect("a session");

@@ -201,6 +201,13 @@ impl World {
         output.json()
     }
 
+    /// Adds a section to the settings.
+    pub(crate) fn set(&self, section: &str) {
+        let path = self.home().join("config.toml");
+        let before = fs::read_to_string(&path).expect("settings");
+        fs::write(path, format!("{before}{section}")).expect("written");
+    }
+
     /// Adds a setting to those that sessions read when their worker starts: a line of the section `[session]`.
     pub(crate) fn set_session(&self, line: &str) {
         let path = self.home().join("config.toml");

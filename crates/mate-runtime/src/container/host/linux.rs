@@ -1,9 +1,12 @@
 //! Speaking with the keeper over the control socket.
 
 use crate::container::{
-    ContainerError, ContainerRecord, ContainerSpec, Exit, Launch, Process, SignalKind, SpawnError, keeper,
+    Breach, ContainerError, ContainerRecord, ContainerSpec, Exit, Launch, Process, SignalKind, SpawnError,
+    keeper,
+    plan::Plan,
     wire::{self, Report, Request},
 };
+use mate_model::containment::Means;
 use rustix::{
     io::Errno,
     net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair, sockopt},
@@ -23,6 +26,9 @@ use tokio::{
     sync::{oneshot, watch},
     time::timeout,
 };
+
+/// How many reports of a limit that was reached are kept.
+const MOST_BREACHES: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct Keeper {
@@ -45,12 +51,14 @@ struct State {
     starting: HashMap<u64, oneshot::Sender<Result<i32, SpawnError>>>,
     running: HashMap<u64, watch::Sender<Option<Exit>>>,
     counting: HashMap<u64, oneshot::Sender<usize>>,
+    breaches: Vec<Breach>,
     ended: bool,
 }
 
 impl Keeper {
     pub(super) async fn start(
         spec: &ContainerSpec,
+        means: Means,
         patience: Duration,
     ) -> Result<(Self, ContainerRecord), ContainerError> {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
@@ -60,7 +68,7 @@ impl Keeper {
         let (contained, answer) = oneshot::channel();
         let state = State { contained: Some(contained), ..State::default() };
         let shared = Arc::new(Shared { socket: ours, writing: Mutex::default(), state: Mutex::new(state) });
-        let child = keeper::command(spec, theirs)?.spawn()?;
+        let child = keeper::command(spec, &Plan { means, limits: spec.limits }, theirs)?.spawn()?;
         let (end, ended) = watch::channel(false);
         // Dropped on every way out of here, and with it the container.
         let keeper = Self { shared: Arc::clone(&shared), ended };
@@ -129,6 +137,10 @@ impl Keeper {
         }
     }
 
+    pub(super) fn breaches(&self) -> Vec<Breach> {
+        self.shared.state().breaches.clone()
+    }
+
     /// Lets go of the control socket, which ends the container.
     pub(super) fn close(&self) {
         // It may be closed already, which is as good.
@@ -180,10 +192,14 @@ impl Shared {
         let mut state = self.state();
         match report {
             Report::Contained { container } => {
-                state.contained.take().map(|waiting| waiting.send(Ok(container)));
+                if let Some(waiting) = state.contained.take() {
+                    let _ = waiting.send(Ok(container));
+                }
             }
             Report::NotContained { why } => {
-                state.contained.take().map(|waiting| waiting.send(Err(why)));
+                if let Some(waiting) = state.contained.take() {
+                    let _ = waiting.send(Err(why));
+                }
             }
             Report::Spawned { id, pid } => {
                 let waiting = state.starting.remove(&id);
@@ -202,6 +218,12 @@ impl Shared {
             Report::Exited { id, exit } => {
                 if let Some(watchers) = state.running.remove(&id) {
                     watchers.send_replace(Some(exit));
+                }
+            }
+            Report::Breached { breach } => {
+                // Told again and again by a runtime that goes on; the first ones say it all.
+                if state.breaches.len() < MOST_BREACHES {
+                    state.breaches.push(breach);
                 }
             }
             Report::Counted { id, processes } => {

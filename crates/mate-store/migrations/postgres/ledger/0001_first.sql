@@ -116,6 +116,7 @@ CREATE TABLE sessions (
     epoch BIGINT NOT NULL CHECK (epoch >= 0),
     state_at BIGINT,
     created_at BIGINT NOT NULL,
+    containment TEXT COLLATE "C",
     anchor_seq BIGINT NOT NULL CHECK (anchor_seq >= 0),
     anchor_hash BYTEA CHECK (length(anchor_hash) = 32),
     UNIQUE (project, id),

@@ -116,6 +116,7 @@ CREATE TABLE sessions (
     epoch INTEGER NOT NULL CHECK (epoch >= 0),
     state_at INTEGER,
     created_at INTEGER NOT NULL,
+    containment TEXT,
     anchor_seq INTEGER NOT NULL CHECK (anchor_seq >= 0),
     anchor_hash BLOB CHECK (length(anchor_hash) = 32),
     UNIQUE (project, id),
