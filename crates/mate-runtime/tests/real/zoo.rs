@@ -228,6 +228,10 @@ fn judge(grounds: &Grounds, record: &ContainerRecord, end: End, proof: Result<Pr
         (Means::PidNamespace, End::WorkerKilled) => {
             assert!(matches!(proof, Ok(Proof::InitGone | Proof::Witnessed(_))), "{proof:?}");
         }
+        // Whether the inner keeper ends all before it is ended itself is a race; either tells the truth.
+        (Means::Cgroup, End::OuterKilled) => {
+            assert!(matches!(proof, Ok(Proof::CgroupEmpty | Proof::Witnessed(_))), "{proof:?}");
+        }
         (Means::Cgroup, End::KeeperKilled) => assert_eq!(proof.unwrap(), Proof::CgroupEmpty),
         (Means::PidNamespace | Means::Cgroup | Means::Subreaper, _) => {
             assert!(matches!(proof, Ok(Proof::Witnessed(_))), "{means} {end:?}: {proof:?}");
