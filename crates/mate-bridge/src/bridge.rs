@@ -6,7 +6,7 @@ use crate::{
     gate::Gate,
     hub::{Hub, lock},
 };
-use mate_model::{Clock, ConnectionId, Entropy};
+use mate_model::{Clock, ConnectionId, Entropy, record::Record};
 use serde_json::{Map, Value, value::RawValue};
 use std::{
     fmt,
@@ -178,6 +178,15 @@ impl Bridge {
         self.hub.look(connection, tool, arguments).await
     }
 
+    /// Reads an upstream's record of a call that it carries out as a task, and the call's result, where it has one;
+    /// bounded. Asks no gate and settles nothing: whoever calls this has judged it, and may repeat it.
+    ///
+    /// # Errors
+    /// Why there is no record, in words. May hold an upstream's words: untrusted.
+    pub async fn record(&self, connection: ConnectionId, id: &str) -> Result<Record, String> {
+        self.hub.record_of(connection, id).await
+    }
+
     /// The calls that are at an upstream now.
     #[must_use]
     pub fn in_flight(&self) -> Vec<InFlight> {
@@ -205,6 +214,7 @@ impl Bridge {
     pub async fn shutdown(&self, patience: Duration) {
         self.idle(patience).await;
         self.closing.cancel();
+        self.hub.ending.cancel();
         let closes = self.hub.conns.iter().map(|conn| conn.upstream.close());
         tokio::time::timeout(Duration::from_secs(5), futures_util::future::join_all(closes)).await.ok();
         self.idle(Duration::from_secs(2)).await;

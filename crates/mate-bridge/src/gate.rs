@@ -181,6 +181,13 @@ pub trait Gate: Send + Sync + 'static {
     /// What to tell the agent when it could not be recorded. The agent then does not see the answer.
     async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<Receipt, String>;
 
+    /// The upstream carries an admitted call out as a task, and has named it: to be written down before anything is
+    /// asked of the task. May come after the operation had been settled as unknown. The id is untrusted, and bounded.
+    ///
+    /// # Errors
+    /// Why it could not be written down, in words. The result is waited for all the same.
+    async fn upstream_task(&self, operation: &str, id: &str) -> Result<(), String>;
+
     /// An answer that came after the operation had been settled as unknown.
     async fn late(&self, operation: &str, outcome: Outcome);
 

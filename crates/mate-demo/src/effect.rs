@@ -1,7 +1,12 @@
-//! The effect server: a small, honest MCP server over its standard streams whose tools have effects
+//! The effect server: a small, honest MCP server, over its standard streams or HTTP, whose tools have effects
 //! that can be counted afterwards in a log of their own. It knows nothing of Agent Mate.
 
-use crate::{effect_log::EffectLog, effect_tools};
+use crate::{
+    effect_http,
+    effect_log::EffectLog,
+    effect_tasks::{self, Tasks},
+    effect_tools,
+};
 use mate_model::Clock;
 use serde_json::{Value, json};
 use std::{collections::HashMap, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
@@ -27,10 +32,15 @@ pub struct EffectOptions {
     pub honour_cancel: bool,
     /// Exit after so long in any case.
     pub linger: Duration,
+    /// Serve over HTTP on this address, instead of the standard streams.
+    pub listen: Option<String>,
+    /// Where the records of tasks are kept, so that they survive this process.
+    pub tasks: Option<PathBuf>,
 }
 
 impl EffectOptions {
-    /// Reads `--log FILE [--ignore-eof] [--ignore-term] [--honour-cancel] [--linger SECONDS]`.
+    /// Reads `--log FILE [--ignore-eof] [--ignore-term] [--honour-cancel] [--linger SECONDS]
+    /// [--listen ADDRESS] [--tasks FILE]`.
     ///
     /// # Errors
     /// What is wrong with the arguments.
@@ -41,6 +51,8 @@ impl EffectOptions {
             ignore_term: false,
             honour_cancel: false,
             linger: Duration::from_secs(600),
+            listen: None,
+            tasks: None,
         };
         let mut args = args.into_iter();
         while let Some(arg) = args.next() {
@@ -54,6 +66,8 @@ impl EffectOptions {
                     options.linger =
                         Duration::from_secs(seconds.ok_or("--linger needs a number of seconds")?);
                 }
+                "--listen" => options.listen = Some(args.next().ok_or("--listen needs an address")?),
+                "--tasks" => options.tasks = Some(args.next().ok_or("--tasks needs a file")?.into()),
                 other => return Err(format!("unknown argument {other:?}")),
             }
         }
@@ -67,7 +81,9 @@ impl EffectOptions {
 pub(crate) struct Server {
     pub(crate) log: EffectLog,
     pub(crate) honour_cancel: bool,
-    out: Mutex<tokio::io::Stdout>,
+    pub(crate) tasks: Tasks,
+    /// Where messages go that answer nothing; none over HTTP.
+    out: Option<Mutex<tokio::io::Stdout>>,
     cancels: Mutex<HashMap<String, watch::Sender<bool>>>,
     /// Questions to the client that are open, by the id of the request.
     questions: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
@@ -75,6 +91,13 @@ pub(crate) struct Server {
 
 /// Serves until standard input ends, a signal comes, or the time is over.
 pub async fn effect_server_main(options: EffectOptions, clock: Arc<dyn Clock>) -> ExitCode {
+    let tasks = match Tasks::open(options.tasks, Arc::clone(&clock)) {
+        Ok(tasks) => tasks,
+        Err(error) => {
+            eprintln!("effect server: its tasks cannot be read: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     let log = match EffectLog::open(&options.log, clock) {
         Ok(log) => log,
         Err(error) => {
@@ -85,18 +108,28 @@ pub async fn effect_server_main(options: EffectOptions, clock: Arc<dyn Clock>) -
     let server = Arc::new(Server {
         log,
         honour_cancel: options.honour_cancel,
-        out: Mutex::new(tokio::io::stdout()),
+        tasks,
+        out: options.listen.is_none().then(|| Mutex::new(tokio::io::stdout())),
         cancels: Mutex::default(),
         questions: Mutex::default(),
     });
     server.log.note(&json!({ "kind": "start" }));
     let why = tokio::select! {
-        () = read(Arc::clone(&server), options.ignore_eof) => "stdin_eof",
+        () = read(Arc::clone(&server), options.ignore_eof), if options.listen.is_none() => "stdin_eof",
+        why = listen(&server, options.listen.as_deref()) => why,
         () = signals(&server, options.ignore_term) => "signal",
         () = tokio::time::sleep(options.linger) => "linger",
     };
     server.log.note(&json!({ "kind": "exit", "why": why }));
     ExitCode::SUCCESS
+}
+
+async fn listen(server: &Arc<Server>, address: Option<&str>) -> &'static str {
+    let Some(address) = address else { return std::future::pending().await };
+    if let Err(error) = effect_http::serve(Arc::clone(server), address).await {
+        eprintln!("effect server: it cannot be reached on {address}: {error}");
+    }
+    "no_listener"
 }
 
 async fn read(server: Arc<Server>, ignore_eof: bool) {
@@ -144,16 +177,37 @@ async fn signals(server: &Server, ignore: bool) {
     }
 }
 
+/// Takes one line; what takes a while is answered later.
 async fn take(server: &Arc<Server>, message: Value) {
-    let Some(method) = message["method"].as_str().map(str::to_owned) else {
-        let question = message["id"].as_u64().unwrap_or_default();
+    if matches!(message["method"].as_str(), Some("tools/call" | "tasks/result")) {
+        let later = Arc::clone(server);
+        let cancelled = server.cancellable(&message["id"]).await;
+        tokio::spawn(async move {
+            if let Some(answer) = answered(&later, message, cancelled).await {
+                later.send(&answer).await;
+            }
+        });
+    } else if let Some(answer) = respond(server, message).await {
+        server.send(&answer).await;
+    }
+}
+
+/// Takes one message; gives the response, if there is to be one.
+pub(crate) async fn respond(server: &Arc<Server>, message: Value) -> Option<Value> {
+    let id = if message["method"].is_string() { &message["id"] } else { &Value::Null };
+    let cancelled = server.cancellable(id).await;
+    answered(server, message, cancelled).await
+}
+
+async fn answered(server: &Arc<Server>, message: Value, cancelled: watch::Receiver<bool>) -> Option<Value> {
+    let (id, params) = (message["id"].clone(), message["params"].clone());
+    let Some(method) = message["method"].as_str() else {
+        let question = id.as_u64().unwrap_or_default();
         if let Some(waiting) = server.questions.lock().await.remove(&question) {
             let _ = waiting.send(message["result"].clone());
         }
-        return;
+        return None;
     };
-    let params = message["params"].clone();
-    let id = message["id"].clone();
     if id.is_null() {
         server.log.note(&json!({ "kind": "notification", "method": method }));
         if method == "notifications/cancelled"
@@ -161,53 +215,71 @@ async fn take(server: &Arc<Server>, message: Value) {
         {
             cancel.send_replace(true);
         }
-        return;
+        return None;
     }
-    if method == "tools/call" {
-        let (tx, cancelled) = watch::channel(false);
-        server.cancels.lock().await.insert(id.to_string(), tx);
-        let server = Arc::clone(server);
-        tokio::spawn(async move {
-            let answer = effect_tools::call(&server, &id, &params, cancelled).await;
-            server.cancels.lock().await.remove(&id.to_string());
-            if let Some(answer) = answer {
-                server.answer(&id, answer).await;
-            }
-        });
-        return;
-    }
-    let answer = match method.as_str() {
-        "initialize" => Ok(greeting(&params)),
-        "ping" => Ok(json!({})),
-        "tools/list" => Ok(effect_tools::list()),
-        other => Err(json!({ "code": -32601, "message": format!("no method {other}") })),
-    };
-    server.answer(&id, answer).await;
+    let answer = answer(server, method, &id, &params, cancelled).await;
+    server.cancels.lock().await.remove(&id.to_string());
+    Some(match answer? {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+    })
 }
 
-fn greeting(params: &Value) -> Value {
-    let version = match params["protocolVersion"].as_str() {
-        Some(known @ ("2025-06-18" | "2025-11-25")) => known,
-        Some(_) | None => "2025-11-25",
-    };
-    json!({
-        "protocolVersion": version,
-        "capabilities": { "tools": {} },
-        "serverInfo": { "name": "effect-server", "version": env!("CARGO_PKG_VERSION") },
+async fn answer(
+    server: &Arc<Server>,
+    method: &str,
+    id: &Value,
+    params: &Value,
+    cancelled: watch::Receiver<bool>,
+) -> Option<Result<Value, Value>> {
+    if method.starts_with("tasks/") {
+        server.log.note(&json!({ "kind": "asked", "method": method, "task": params["taskId"] }));
+    }
+    Some(match method {
+        "initialize" => Ok(server.greeting(params)),
+        "ping" => Ok(json!({})),
+        "tools/list" => Ok(effect_tools::list()),
+        "tools/call" if effect_tools::is_a_task(params) => Ok(effect_tasks::begin(server, id, params)),
+        "tools/call" => return effect_tools::call(server, id, params, cancelled).await,
+        other => match server.tasks.answer(other, params).await {
+            Some(answer) => answer,
+            None => Err(json!({ "code": -32601, "message": format!("no method {other}") })),
+        },
     })
 }
 
 impl Server {
-    async fn answer(&self, id: &Value, answer: Result<Value, Value>) {
-        let message = match answer {
-            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-            Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+    fn greeting(&self, params: &Value) -> Value {
+        let version = match params["protocolVersion"].as_str() {
+            Some(known @ ("2025-06-18" | "2025-11-25")) => known,
+            Some(_) | None => "2025-11-25",
         };
-        self.send(&message).await;
+        let mut tasks = json!({ "requests": { "tools": { "call": {} } } });
+        // What has begun is not called off otherwise.
+        if self.honour_cancel {
+            tasks["cancel"] = json!({});
+        }
+        json!({
+            "protocolVersion": version,
+            "capabilities": { "tools": {}, "tasks": tasks },
+            "serverInfo": { "name": "effect-server", "version": env!("CARGO_PKG_VERSION") },
+        })
+    }
+
+    /// Notes a request, so that it can be cancelled.
+    async fn cancellable(&self, id: &Value) -> watch::Receiver<bool> {
+        let (cancel, cancelled) = watch::channel(false);
+        if !id.is_null() {
+            self.cancels.lock().await.insert(id.to_string(), cancel);
+        }
+        cancelled
     }
 
     /// Asks the client, in the middle of a call; its answer, or null when there will be none.
     pub(crate) async fn ask(&self, text: &str) -> Value {
+        if self.out.is_none() {
+            return Value::Null;
+        }
         let (answer, answered) = oneshot::channel();
         let id = {
             let mut questions = self.questions.lock().await;
@@ -223,7 +295,8 @@ impl Server {
     }
 
     pub(crate) async fn send(&self, message: &Value) {
-        let mut out = self.out.lock().await;
+        let Some(out) = &self.out else { return };
+        let mut out = out.lock().await;
         let line = format!("{message}\n");
         let wrote = async {
             out.write_all(line.as_bytes()).await?;

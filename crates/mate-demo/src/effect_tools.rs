@@ -24,7 +24,16 @@ pub(crate) fn list() -> Value {
     let bytes = json!({ "type": "integer", "minimum": 0, "maximum": BIGGEST });
     let effect = json!({ "readOnlyHint": false, "idempotentHint": false });
     let read = json!({ "readOnlyHint": true });
+    let mut job = tool(
+        "job",
+        "Work for some seconds, then be done; as a task, if wanted.",
+        &json!({ "seconds": seconds, "key": key }),
+        &["seconds"],
+        &effect,
+    );
+    job["execution"] = json!({ "taskSupport": "optional" });
     json!({ "tools": [
+        job,
         tool("note", "Write a note down.", &json!({ "text": text }), &["text"], &effect),
         tool("slow", "Work for some seconds, then be done.", &json!({ "seconds": seconds, "key": key }), &["seconds"], &effect),
         tool("confirm", "Ask whether to go on, and go on if so.", &json!({ "text": text }), &["text"], &effect),
@@ -43,6 +52,11 @@ fn text(text: &str, is_error: bool) -> Value {
     result
 }
 
+/// Whether a call is to be carried out as a task.
+pub(crate) fn is_a_task(params: &Value) -> bool {
+    params["name"] == "job" && params["task"].is_object()
+}
+
 /// Runs one call. `None`: it was aborted and gets no answer.
 pub(crate) async fn call(
     server: &Server,
@@ -51,7 +65,7 @@ pub(crate) async fn call(
     cancelled: watch::Receiver<bool>,
 ) -> Option<Result<Value, Value>> {
     let (name, arguments) = (params["name"].as_str().unwrap_or(""), &params["arguments"]);
-    let known = matches!(name, "note" | "slow" | "confirm" | "fail" | "echo" | "was_done" | "big");
+    let known = matches!(name, "note" | "slow" | "job" | "confirm" | "fail" | "echo" | "was_done" | "big");
     if !known {
         return Some(Err(json!({ "code": -32602, "message": format!("no tool {name}") })));
     }
@@ -62,12 +76,12 @@ pub(crate) async fn call(
     server.log.note(&line("begin"));
     let result = match name {
         "note" => text(&format!("noted: {}", arguments["text"].as_str().unwrap_or("")), false),
-        "slow" => {
+        "slow" | "job" => {
             if !slow(server, params, cancelled).await {
                 server.log.note(&line("aborted"));
                 return None;
             }
-            text(&format!("slow done: {}", arguments["key"].as_str().unwrap_or("")), false)
+            text(&format!("{name} done: {}", arguments["key"].as_str().unwrap_or("")), false)
         }
         "confirm" => {
             server.log.note(&line("asked"));

@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 mod effect;
+mod effect_http;
 mod effect_log;
+mod effect_tasks;
 mod effect_tools;
 mod runtime;
 

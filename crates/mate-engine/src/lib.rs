@@ -23,6 +23,7 @@ pub mod spill;
 pub mod stores;
 pub mod surroundings;
 pub mod task;
+mod upstream_task;
 pub mod verify;
 
 pub use error::EngineError;

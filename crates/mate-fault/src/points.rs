@@ -92,6 +92,16 @@ pub const POINTS: &[Point] = &[
     at("admit.admitted", Worker, "the call is admitted; it was not given to the bridge"),
     at("bridge.before_write", Worker, "the call is next at the upstream; no byte of it went out"),
     at("bridge.written", Worker, "the call's last byte went out; no answer was read"),
+    at(
+        "bridge.task_made",
+        Worker,
+        "the upstream has named the task that it made of a call; the name is not written",
+    ),
+    at(
+        "bridge.task_noted",
+        Worker,
+        "the name of an upstream's task is durable; the task was not asked for its result",
+    ),
     at("bridge.answer_read", Worker, "the upstream's answer is in memory; no outcome is written"),
     at("settle.committed", Worker, "the call's outcome is durable; the runtime was not told"),
     at("bridge.told", Worker, "the runtime was told the result; the turn goes on"),

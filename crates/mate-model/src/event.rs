@@ -124,6 +124,8 @@ EventType, "an event type" {
     OperationInputRequired = "operation.input_required",
     /// The intent of a call's further round was committed.
     OperationContinued = "operation.continued",
+    /// The upstream carries a call out as a task, and has named it.
+    OperationUpstreamTask = "operation.upstream_task",
     /// The runtime asked for a call again whose result had not reached it: it was given that, and nothing was sent.
     OperationRedelivered = "operation.redelivered",
     /// Nobody will find out what became of a call.

@@ -12,6 +12,7 @@ pub mod event;
 pub mod ids;
 pub mod moves;
 pub mod operation;
+pub mod record;
 pub mod records;
 pub mod replay;
 pub mod resolution;

@@ -23,7 +23,7 @@ pub use bell::Doorbell;
 pub use error::{ConstraintKind, StoreError};
 pub use journal::{
     BULK, Change, JOURNAL_SCHEMA, JournalError, JournalHead, JournalReader, JournalWriter, OperationFacts,
-    Pending, Takeover, Written,
+    Pending, Takeover, UpstreamTask, Written,
 };
 pub use ledger::{
     AdmissionRow, Authority, Claim, Continued, DuePlace, IdempotencyKey, IdempotencyRecord, LEDGER_SCHEMA,

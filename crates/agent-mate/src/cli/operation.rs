@@ -104,7 +104,7 @@ pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, 
 }
 
 /// An operation's fields as they are shown to people.
-const FIELDS: [Column; 32] = [
+const FIELDS: [Column; 33] = [
     column("id", "id"),
     column("state", "state"),
     column("detail", "detail"),
@@ -123,6 +123,7 @@ const FIELDS: [Column; 32] = [
     column("to the contrary", "contradiction"),
     column("came", "contradicted_at"),
     column("acknowledged", "acknowledged_at"),
+    column("upstream's task", "upstream_task"),
     column("looks taken", "looks"),
     column("next look", "next_look_at"),
     column("requested", "requested_at"),

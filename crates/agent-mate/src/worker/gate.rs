@@ -148,6 +148,11 @@ impl Gate for WorkerGate {
         }
     }
 
+    async fn upstream_task(&self, operation: &str, id: &str) -> Result<(), String> {
+        let operation = operation.parse::<OperationId>().map_err(|error| error.to_string())?;
+        self.desk.upstream_task(operation, id).await.map_err(|error| error.to_string())
+    }
+
     async fn late(&self, operation: &str, outcome: Carried) {
         let Ok(id) = operation.parse::<OperationId>() else { return };
         let now = self.recorder.now();
@@ -212,7 +217,7 @@ pub(super) fn says_read_only(definition: &RawValue) -> bool {
 }
 
 /// What a result is made of, in a few words: `text`, `text,image`, `structured`.
-fn result_type(result: &RawValue) -> String {
+pub(super) fn result_type(result: &RawValue) -> String {
     #[derive(Deserialize)]
     struct Shape {
         #[serde(default)]

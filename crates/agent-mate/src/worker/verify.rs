@@ -1,17 +1,27 @@
-//! Looks whether unknown calls have happened, by the recipes of their connections. Taken while no turn is running.
+//! Looks whether unknown calls have happened, in the upstreams' own records or by the recipes of their connections. Taken while no turn is running.
 
-use super::{Worker, activity::Pump, gate::says_read_only, live::Live};
+use super::{
+    Worker,
+    activity::Pump,
+    gate::{result_type, says_read_only},
+    live::Live,
+};
 use anyhow::Result;
 use async_trait::async_trait;
 use mate_bridge::Bridge;
 use mate_engine::Looker;
 use mate_guard::Redactor;
-use mate_model::{ConnectionId, records::Reach};
+use mate_model::{
+    ConnectionId,
+    record::{Record, Recorded},
+    records::Reach,
+    verification::Look,
+};
 use mate_runtime::container::Container;
-use mate_store::Verification;
-use serde_json::{Map, Value};
+use mate_store::{OperationFacts, Verification};
+use serde_json::{Map, Value, value::RawValue};
 use std::{
-    sync::{Arc, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -22,6 +32,8 @@ const BOUND: Duration = Duration::from_secs(60);
 struct Through {
     bridge: Option<Arc<Bridge>>,
     redactor: Arc<Redactor>,
+    /// The result that an upstream's record held.
+    fetched: Mutex<Option<String>>,
 }
 
 impl Through {
@@ -57,6 +69,14 @@ impl Looker for Through {
     ) -> Result<String, String> {
         let result = self.bounded(self.bridge()?.look(connection, tool, arguments)).await?;
         Ok(result.get().to_owned())
+    }
+
+    async fn record(&self, connection: ConnectionId, id: &str) -> Result<Record, String> {
+        let record = self.bounded(self.bridge()?.record(connection, id)).await?;
+        if let Recorded::Result { text, .. } = &record.recorded {
+            *self.fetched.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
+        }
+        Ok(record)
     }
 }
 
@@ -102,11 +122,23 @@ impl Worker {
     }
 
     async fn take_look(&self, look: &Verification) -> Result<()> {
-        let through = Through { bridge: self.bridge.clone(), redactor: Arc::clone(&self.redactor) };
-        if let Some(said) = self.engine.verify(&self.reader, &self.session, look, &through).await? {
-            tracing::info!(operation = %look.operation, %said, "looked whether a call has happened");
+        let (bridge, redactor) = (self.bridge.clone(), Arc::clone(&self.redactor));
+        let through = Through { bridge, redactor, fetched: Mutex::default() };
+        let said = self.engine.verify(&self.reader, &self.session, look, &through).await?;
+        let Some(said) = said else { return Ok(()) };
+        tracing::info!(operation = %look.operation, %said, "looked whether a call has happened");
+        let fetched = through.fetched.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match fetched.map(RawValue::from_string) {
+            Some(Ok(result)) if matches!(said, Look::Happened | Look::Failed) => {
+                let facts = OperationFacts {
+                    result_size: i64::try_from(result.get().len()).ok(),
+                    result_type: Some(result_type(&result)),
+                    ..OperationFacts::default()
+                };
+                Ok(self.desk.fetched(look.operation, result.get(), facts).await?)
+            }
+            Some(_) | None => Ok(()),
         }
-        Ok(())
     }
 
     /// A container for upstreams that are programs, where the session has none at the moment.

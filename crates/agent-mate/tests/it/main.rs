@@ -57,4 +57,6 @@ mod stopping;
 #[cfg(test)]
 mod survival;
 #[cfg(test)]
+mod upstream_tasks;
+#[cfg(test)]
 mod verifying;

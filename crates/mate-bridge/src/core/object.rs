@@ -78,6 +78,11 @@ impl Object {
         }
     }
 
+    /// Takes `key` out.
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.0.retain(|(k, _)| k != key);
+    }
+
     pub(crate) fn to_raw(&self) -> Box<RawValue> {
         let size = self.0.iter().map(|(k, v)| k.len() + v.get().len() + 8).sum::<usize>() + 2;
         let mut text = String::with_capacity(size);

@@ -34,7 +34,7 @@ impl Asked {
     }
 
     /// What the call continues, if it is a further round of one.
-    fn continues(&self) -> Option<Box<RawValue>> {
+    pub(super) fn continues(&self) -> Option<Box<RawValue>> {
         let state = self.params.get("requestState").map(ToOwned::to_owned);
         let answers = self.params.get("inputResponses").is_some();
         state.or_else(|| answers.then(|| RawValue::NULL.to_owned()))

@@ -107,6 +107,11 @@ impl Catalogue {
 fn show_tool(tool: &Tool, name: &str) -> Arc<RawValue> {
     let mut object = tool.object.clone();
     object.set("name", raw(&name));
+    // The runtime makes ordinary calls; whether one is carried out as a task is between the bridge and the upstream.
+    if let Some(mut execution) = object.object("execution") {
+        execution.remove("taskSupport");
+        object.set("execution", execution.to_raw());
+    }
     let mut meta = object.object("_meta").unwrap_or_default();
     meta.set("anthropic/alwaysLoad", raw(&true));
     object.set("_meta", meta.to_raw());

@@ -5,6 +5,7 @@ use super::{
     call::Asked,
     catalogue::Exposed,
     client::{Caller, Replied},
+    follow::{Following, Made},
     lock, words,
 };
 use crate::{
@@ -14,9 +15,12 @@ use crate::{
 };
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
-use std::{sync::Arc, time::Duration};
-use tokio::{sync::oneshot, task::JoinHandle};
+use std::{pin::Pin, sync::Arc, time::Duration};
+use tokio::{sync::oneshot, task::JoinHandle, time::Sleep};
 use tokio_util::sync::CancellationToken;
+
+/// How long an upstream is asked to keep a call's record, in milliseconds: long enough to be asked after a night.
+const TASK_TTL_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Sends the call and answers the runtime. Consumes the permission: there is no second time.
 pub(super) async fn dispatch(
@@ -30,10 +34,13 @@ pub(super) async fn dispatch(
     let id = hub.next_id();
     let (started, clock) = (hub.clock.now(), hub.clock.monotonic());
     let token = asked.token.clone();
-    let params = params(asked, &found, &ticket, id);
+    // A further round belongs to a call that was made without.
+    let as_task = asked.continues().is_none() && hub.carries_out_as_task(&found);
+    let params = params(asked, &found, &ticket, id, as_task);
     let flight = Flight {
         conn: found.conn,
         operation: Some(operation.clone()),
+        as_task,
         tool: found.tool.name.clone(),
         client: Arc::clone(&caller.client),
         outlet: Arc::clone(&caller.outlet),
@@ -93,21 +100,36 @@ async fn send(hub: &Arc<Hub>, caller: &Caller, flight: Flight, params: Box<RawVa
         let why = format!("{} calls are already in flight at this connection", hub.limits.in_flight);
         return Outcome::NotSent { why };
     };
-    let late = flight.operation.as_deref().map(|operation| late(&hub.gate, operation));
+    let (as_task, operation) = (flight.as_task, flight.operation.clone().unwrap_or_default());
+    let late = late(&hub.gate, &operation, as_task);
     let unwanted = flight.unwanted.clone();
     lock(&hub.flights).insert(id, flight);
     let _aloft = Aloft { hub, id };
-    let (reply, race, end) = Reply::new(late);
+    let (reply, race, end) = Reply::new(Some(late));
     let upstream = Arc::clone(&at.upstream);
     let sending = tokio::spawn(async move {
         mate_fault::point_async!("bridge.before_write");
         upstream.send(Outgoing { id, method: "tools/call", params, reply }).await;
     });
-    Waiting { hub, conn, id, race, unwanted }.end(caller, end, sending).await
+    let deadline = tokio::time::sleep(at.call_timeout);
+    tokio::pin!(deadline);
+    let waiting = Waiting { hub, conn, id, race, unwanted: unwanted.clone() };
+    let answer = match waiting.end(caller, end, sending, deadline.as_mut()).await {
+        Ok(answer) => answer,
+        Err(outcome) => return outcome,
+    };
+    match Made::read(as_task, &answer) {
+        None => judge(answer),
+        Some(Err(why)) => Outcome::Unknown { why },
+        Some(Ok(made)) => {
+            let following = Following { hub, conn, operation: &operation, made, unwanted };
+            following.end(caller, deadline).await
+        }
+    }
 }
 
 /// The runtime's parameters with the upstream's tool name and our marks in `_meta`; nothing else changes.
-fn params(asked: Asked, found: &Exposed, ticket: &Ticket, id: u64) -> Box<RawValue> {
+fn params(asked: Asked, found: &Exposed, ticket: &Ticket, id: u64, as_task: bool) -> Box<RawValue> {
     let Asked { mut params, mut meta, token, .. } = asked;
     if token.is_some() {
         meta.set("progressToken", raw(&id));
@@ -118,17 +140,29 @@ fn params(asked: Asked, found: &Exposed, ticket: &Ticket, id: u64) -> Box<RawVal
         meta.set("traceparent", raw(&ticket.traceparent));
     }
     params.set("name", raw(&found.tool.name));
+    // The bridge offers the runtime no tasks, so that a wish for one is not heard.
+    params.remove("task");
+    if as_task {
+        params.set("task", raw(&json!({ "ttl": TASK_TTL_MS })));
+    }
     params.set("_meta", meta.to_raw());
     params.to_raw()
 }
 
 /// What becomes of an answer that comes after the operation was settled.
-fn late(gate: &Arc<dyn Gate>, operation: &str) -> Box<dyn FnOnce(End) + Send> {
+fn late(gate: &Arc<dyn Gate>, operation: &str, as_task: bool) -> Box<dyn FnOnce(End) + Send> {
     let (gate, operation) = (Arc::clone(gate), operation.to_owned());
     Box::new(move |end| {
         let End::Answer(answer) = end else { return };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { gate.late(&operation, judge(answer)).await });
+            runtime.spawn(async move {
+                match Made::read(as_task, &answer) {
+                    None => gate.late(&operation, judge(answer)).await,
+                    // What becomes of it is asked later.
+                    Some(Ok(made)) => made.tell(&*gate, &operation).await,
+                    Some(Err(why)) => gate.diagnostic(None, &format!("{operation}: {why}")),
+                }
+            });
         }
     })
 }
@@ -142,24 +176,29 @@ struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    async fn end(self, caller: &Caller, mut end: oneshot::Receiver<End>, sending: JoinHandle<()>) -> Outcome {
+    /// The upstream's answer to the request, or what the call came to without one.
+    async fn end(
+        self,
+        caller: &Caller,
+        mut end: oneshot::Receiver<End>,
+        sending: JoinHandle<()>,
+        mut deadline: Pin<&mut Sleep>,
+    ) -> Result<Answer, Outcome> {
         let limit = self.hub.conns[self.conn].call_timeout;
-        let deadline = tokio::time::sleep(limit);
-        tokio::pin!(deadline);
         let mut told = false;
         loop {
             tokio::select! {
                 biased;
                 end = &mut end => return match end {
-                    Ok(End::Answer(answer)) => judge(answer),
-                    Ok(End::NotSent(why)) => Outcome::NotSent { why },
-                    Ok(End::Unknown(why)) => Outcome::Unknown { why },
-                    Err(_) => Outcome::Unknown { why: "the call was lost on its way".into() },
+                    Ok(End::Answer(answer)) => Ok(answer),
+                    Ok(End::NotSent(why)) => Err(Outcome::NotSent { why }),
+                    Ok(End::Unknown(why)) => Err(Outcome::Unknown { why }),
+                    Err(_) => Err(Outcome::Unknown { why: "the call was lost on its way".into() }),
                 },
                 () = caller.cancelled.cancelled(), if !told => {
                     told = true;
                     if self.race.give_up() {
-                        return Outcome::NotSent { why: "it was cancelled before it was sent".into() };
+                        return Err(Outcome::NotSent { why: "it was cancelled before it was sent".into() });
                     }
                     // A wish, not an end: the outcome is still waited for.
                     self.tell_upstream("the caller cancelled");
@@ -167,18 +206,19 @@ impl Waiting<'_> {
                 () = self.unwanted.cancelled(), if !told => {
                     told = true;
                     if self.race.give_up() {
-                        return Outcome::NotSent { why: "a stop came before it was sent".into() };
+                        return Err(Outcome::NotSent { why: "a stop came before it was sent".into() });
                     }
                     self.tell_upstream("the task was asked to stop");
                 }
-                () = &mut deadline => {
+                () = deadline.as_mut() => {
                     let seconds = limit.as_secs_f32();
                     reap(sending, limit);
                     if self.race.give_up() {
-                        return Outcome::NotSent { why: format!("the upstream was not ready within {seconds} s") };
+                        let why = format!("the upstream was not ready within {seconds} s");
+                        return Err(Outcome::NotSent { why });
                     }
                     self.tell_upstream("it took too long");
-                    return Outcome::Unknown { why: format!("no answer came within {seconds} s") };
+                    return Err(Outcome::Unknown { why: format!("no answer came within {seconds} s") });
                 }
             }
         }
@@ -212,7 +252,7 @@ struct Verdict {
 }
 
 /// An answer is an answer; one that cannot be read as a tool result proves nothing.
-fn judge(answer: Answer) -> Outcome {
+pub(super) fn judge(answer: Answer) -> Outcome {
     let result = match answer {
         Answer::Error(fault) => {
             return match Object::parse(&fault.0) {

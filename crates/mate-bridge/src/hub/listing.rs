@@ -29,6 +29,12 @@ impl Tool {
         });
         made.as_ref().map_err(String::as_str)
     }
+
+    /// Whether it may, or must, be called as a task where the upstream offers tasks at all.
+    pub(super) fn runs_as_task(&self) -> bool {
+        let support = self.object.object("execution").and_then(|execution| execution.text("taskSupport"));
+        matches!(support.as_deref(), Some("optional" | "required"))
+    }
 }
 
 /// Something else that is listed, found by one member of it.
@@ -224,22 +230,36 @@ impl Hub {
         method: &'static str,
         params: Box<RawValue>,
     ) -> Result<Box<RawValue>, Fault> {
+        match self.read(conn, method, params, self.limits.read.max(self.limits.start)).await {
+            Ok(Answer::Result(result)) => Ok(result),
+            Ok(Answer::Error(fault)) => Err(fault),
+            Err(why) => {
+                Err(Fault::internal(&format!("the connection {:?} did not answer: {why}", conn.name)))
+            }
+        }
+    }
+
+    /// The same, with a bound of its own; what the upstream answers is told apart from that it did not.
+    pub(super) async fn read(
+        &self,
+        conn: &Conn,
+        method: &'static str,
+        params: Box<RawValue>,
+        bound: Duration,
+    ) -> Result<Answer, String> {
         let (reply, race, end) = Reply::new(None);
         let id = self.next_id();
         let work = async {
             conn.upstream.send(Outgoing { id, method, params, reply }).await;
             end.await
         };
-        let end = tokio::time::timeout(self.limits.read.max(self.limits.start), work).await;
+        let end = tokio::time::timeout(bound, work).await;
         race.give_up();
-        let failed =
-            |why: &str| Fault::internal(&format!("the connection {:?} did not answer: {why}", conn.name));
         match end {
-            Ok(Ok(End::Answer(Answer::Result(result)))) => Ok(result),
-            Ok(Ok(End::Answer(Answer::Error(fault)))) => Err(fault),
-            Ok(Ok(End::NotSent(why) | End::Unknown(why))) => Err(failed(&why)),
-            Ok(Err(_)) => Err(failed("it was dropped")),
-            Err(_) => Err(failed("it took too long")),
+            Ok(Ok(End::Answer(answer))) => Ok(answer),
+            Ok(Ok(End::NotSent(why) | End::Unknown(why))) => Err(why),
+            Ok(Err(_)) => Err("it was dropped".to_owned()),
+            Err(_) => Err("it took too long".to_owned()),
         }
     }
 }

@@ -39,7 +39,7 @@ impl Hub {
         Ok(result)
     }
 
-    fn place(&self, connection: ConnectionId) -> Result<usize, String> {
+    pub(super) fn place(&self, connection: ConnectionId) -> Result<usize, String> {
         let place = self.conns.iter().position(|conn| conn.id == connection);
         place.ok_or_else(|| "the session's bridge does not have the connection".to_owned())
     }

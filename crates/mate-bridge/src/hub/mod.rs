@@ -4,10 +4,12 @@ pub(crate) mod call;
 pub(crate) mod catalogue;
 pub(crate) mod client;
 mod dispatch;
+mod follow;
 mod inbound;
 mod listing;
 mod look;
 mod names;
+mod record;
 pub(crate) mod report;
 pub(crate) mod routes;
 mod words;
@@ -52,6 +54,8 @@ pub(crate) struct Flight {
     pub(crate) conn: usize,
     /// `None` for a read.
     pub(crate) operation: Option<String>,
+    /// The upstream was asked to carry it out as a task.
+    pub(crate) as_task: bool,
     pub(crate) tool: String,
     pub(crate) client: Arc<Client>,
     /// Where messages about it go.
@@ -73,6 +77,8 @@ pub(crate) struct Hub {
     pub(crate) clients: Mutex<Vec<Arc<Client>>>,
     /// Raised whenever a listing ended, well or not.
     pub(crate) listed: watch::Sender<u64>,
+    /// The bridge is closing: nothing is followed any more.
+    pub(crate) ending: CancellationToken,
     next: AtomicU64,
 }
 
@@ -110,6 +116,7 @@ impl Hub {
                 flights: Mutex::default(),
                 clients: Mutex::default(),
                 listed: watch::Sender::new(0),
+                ending: CancellationToken::new(),
                 next: AtomicU64::new(1),
             }
         });

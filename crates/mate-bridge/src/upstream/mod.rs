@@ -25,6 +25,9 @@ use async_trait::async_trait;
 use serde_json::{json, value::RawValue};
 use std::sync::Arc;
 
+/// The version of the protocol in which calls can be carried out as tasks.
+const TASKS_SINCE: &str = "2025-11-25";
+
 /// A request on its way to an upstream.
 pub(crate) struct Outgoing {
     /// Its JSON-RPC id, unique in this bridge.
@@ -45,6 +48,10 @@ pub(crate) struct Hello {
     pub(crate) prompts: bool,
     pub(crate) completions: bool,
     pub(crate) logging: bool,
+    /// It carries calls out as tasks, where the tool says so.
+    pub(crate) tasks: bool,
+    /// It takes `tasks/cancel`.
+    pub(crate) cancels_tasks: bool,
     pub(crate) instructions: Option<String>,
 }
 
@@ -62,7 +69,11 @@ impl Hello {
         let resources = can.object("resources");
         let subscribe =
             resources.as_ref().and_then(|r| r.get("subscribe")).is_some_and(|v| v.get() == "true");
+        let tasks = can.object("tasks").unwrap_or_default();
+        let calls = tasks.object("requests").and_then(|r| r.object("tools")).and_then(|t| t.object("call"));
         Ok(Self {
+            tasks: calls.is_some() && version == TASKS_SINCE,
+            cancels_tasks: tasks.object("cancel").is_some(),
             version,
             tools: can.object("tools").is_some(),
             resources: resources.is_some(),

@@ -11,3 +11,4 @@ mod odd_results;
 mod rounds;
 mod stdio_truth;
 mod support;
+mod tasks;

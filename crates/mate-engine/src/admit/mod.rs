@@ -18,6 +18,7 @@ mod settle;
 mod standing;
 pub(crate) use standing::{granted, lost_authority};
 mod twins;
+mod upstream_task;
 
 pub use admitted::{Admitted, Go};
 pub use heard::Receipt;

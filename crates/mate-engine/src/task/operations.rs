@@ -144,7 +144,10 @@ pub struct OperationView {
     /// What settled it, if it was unknown.
     #[serde(flatten)]
     pub resolution: ResolutionView,
-    /// How often it was looked for by its connection's recipe, if there is one; not in lists.
+    /// What the upstream calls the task as which it carries the call out, redacted; none when it makes none of it, or
+    /// the name is not known. Not in lists.
+    pub upstream_task: Option<String>,
+    /// How often the upstream was asked whether it has happened; none when it is not to be asked. Not in lists.
     pub looks: Option<i64>,
     /// When it is looked for next.
     pub next_look_at: Option<Micros>,
@@ -208,6 +211,7 @@ impl From<Seen> for OperationView {
             result_size: row.result_size,
             result_type: row.result_type,
             resolution: resolution.map(ResolutionView::from).unwrap_or_default(),
+            upstream_task: None,
             looks: None,
             next_look_at: None,
         }
@@ -242,8 +246,10 @@ impl Engine {
     pub async fn operation(&self, who: &Principal, id: OperationId) -> Result<OperationView, EngineError> {
         let session = self.ledger.session(id.session).await?.ok_or(EngineError::NotFound)?;
         self.demand(who, session.project, Role::Viewer).await?;
-        let row = self.stores.journal_reader(id.session).await?.operation(id).await?;
+        let reader = self.stores.journal_reader(id.session).await?;
+        let row = reader.operation(id).await?;
         let mut view: OperationView = self.see_one(row.ok_or(EngineError::NotFound)?).await?.into();
+        view.upstream_task = reader.upstream_task(id).await?.map(|task| task.shown);
         self.mark_held(id.session, std::slice::from_mut(&mut view));
         if let Some(verification) = self.ledger.verification(id).await? {
             (view.looks, view.next_look_at) = (Some(verification.tries), verification.due_at);

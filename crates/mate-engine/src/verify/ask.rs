@@ -32,13 +32,17 @@ impl Engine {
                 Some(connection) => self.ledger.connection(connection).await?,
                 None => None,
             };
-            let known = connection.is_some_and(|known| recipe_for(&known, &seen.operation.tool).is_some());
+            let by_recipe =
+                connection.is_some_and(|known| recipe_for(&known, &seen.operation.tool).is_some());
+            let reader = self.stores.journal_reader(id.session).await?;
+            let known = by_recipe || reader.upstream_task(id).await?.is_some();
             return Err(if known {
                 EngineError::refused("turn_running", "its turn is not over yet: it is looked for after that")
             } else {
                 EngineError::refused(
                     "no_recipe",
-                    "no recipe of its connection looks for this tool: find out, and resolve it yourself",
+                    "its server keeps no record of it that is known here, and no recipe of its connection looks for \
+                     this tool: find out, and resolve it yourself",
                 )
             });
         }

@@ -1,10 +1,14 @@
 //! Whether a look may be taken: by the project's grants as they stand now.
 
-use super::{Looker, plan::Plan};
+use super::{
+    Looker,
+    plan::{Plan, Way},
+};
 use crate::{
     Engine, EngineError,
     admit::{class_of, granted},
 };
+use mate_guard::{Decision, RefusedBy};
 use mate_model::{
     GrantId, ProjectId,
     words::{ApprovalMode, EffectClass},
@@ -63,13 +67,23 @@ impl Engine {
             return Ok(Err("the project is archived".to_owned()));
         }
         let (grants, connections) = granted(&self.ledger, project).await?;
-        let (id, tool) = (plan.connection.id, plan.recipe.ask.as_str());
-        let grant = match mate_guard::judge(&grants, id, tool, self.clock.now()) {
-            mate_guard::Decision::Allow { grant } => grant,
-            mate_guard::Decision::Refuse(why) => return Ok(Err(format!("{why} (`{tool}`)"))),
+        let id = plan.connection.id;
+        let tool = match &plan.way {
+            Way::Record { .. } => plan.tool.as_str(),
+            Way::Recipe(recipe) => recipe.ask.as_str(),
+        };
+        let (id_of_grant, call) = match (&plan.way, mate_guard::judge(&grants, id, tool, self.clock.now())) {
+            // The record of a call is no further call: nothing of the grant is used.
+            (Way::Record { .. }, Decision::Allow { grant }) => (grant.id, None),
+            (Way::Record { .. }, Decision::Refuse(RefusedBy::CallsUsedUp(grant))) => (grant, None),
+            (Way::Recipe(_), Decision::Allow { grant }) => (grant.id, Some(grant)),
+            (Way::Record { .. } | Way::Recipe(_), Decision::Refuse(why)) => {
+                return Ok(Err(format!("{why} (`{tool}`)")));
+            }
         };
         let known = connections.iter().find(|known| known.id == id && known.removed_at.is_none());
         let Some(connection) = known else { return Ok(Err("the connection was removed".to_owned())) };
+        let Some(grant) = call else { return Ok(Ok((Leave { grant: id_of_grant, version }, false))) };
         match grant.approve {
             ApprovalMode::Never => {}
             ApprovalMode::Once | ApprovalMode::Always => {

@@ -1,8 +1,8 @@
-//! Verification: the session's worker asks an upstream, by the connection's recipe, whether an unknown call has
-//! happened. What it proves is evidence like any other ([`Engine::take_evidence`]).
+//! Verification: the session's worker asks an upstream, for its own record of a call or by the connection's recipe,
+//! whether an unknown call has happened. What it proves is evidence like any other ([`Engine::take_evidence`]).
 //!
-//! A look is a call of a tool that only reads, and is judged like one: granted to the project now, written down
-//! before it is sent, and judged once more after that. It is never an effect, so that it may be taken again.
+//! A look only reads, and is judged like a call: granted to the project now, written down before it is sent, and
+//! judged once more after that. It is never an effect, so that it may be taken again.
 
 mod ask;
 mod leave;
@@ -17,13 +17,14 @@ use mate_model::{
     ConnectionId, Micros,
     event::{Draft, EventType},
     operation::{Evidence, Verdict},
+    record::{Proof, Record},
     records::Session,
     resolution::Finding,
     verification::{Answer, Look, Said, pause_after},
     words::EvidenceKind,
 };
 use mate_store::{JournalReader, Verification};
-use plan::{Plan, Planned};
+use plan::{Plan, Planned, Way};
 use serde_json::{Map, Value, json};
 
 /// Asks an upstream. Implemented by the session's worker with its bridge.
@@ -45,6 +46,13 @@ pub trait Looker: Send + Sync {
         tool: &str,
         arguments: &Map<String, Value>,
     ) -> Result<String, String>;
+
+    /// Reads the upstream's own record of a call that it carries out as a task; bounded. `id` is what the upstream
+    /// calls the task.
+    ///
+    /// # Errors
+    /// Why there is no record, in words that are redacted.
+    async fn record(&self, connection: ConnectionId, id: &str) -> Result<Record, String>;
 }
 
 impl Engine {
@@ -86,7 +94,7 @@ impl Engine {
         let leave = match self.leave_to_look(session.project, &plan, looker).await? {
             Ok(leave) => leave,
             Err(why) => {
-                let said = plan.recipe.said(Look::CannotTell, &format!("not asked: {why}"));
+                let said = plan.way.said(Look::CannotTell, &format!("not asked: {why}"));
                 return self.not_asked(session, look, next, said).await;
             }
         };
@@ -98,7 +106,7 @@ impl Engine {
         mate_fault::point_async!("verify.look_admitted");
         let look = Verification { tries: look.tries + 1, due_at: next, ..*look };
         let said = match self.still_allowed(session.project, &plan, &leave, looker).await? {
-            Err(why) => plan.recipe.said(Look::CannotTell, &format!("not asked: {why}")),
+            Err(why) => plan.way.said(Look::CannotTell, &format!("not asked: {why}")),
             Ok(()) => self.asked(&plan, asked_at, looker).await,
         };
         mate_fault::point_async!("verify.answered");
@@ -106,7 +114,16 @@ impl Engine {
     }
 
     async fn asked(&self, plan: &Plan, asked_at: Micros, looker: &dyn Looker) -> Said {
-        let recipe = &plan.recipe;
+        let recipe = match &plan.way {
+            Way::Record { id, .. } => {
+                let (look, why) = match looker.record(plan.connection.id, id).await {
+                    Err(why) => (Look::CannotTell, format!("no record: {why}")),
+                    Ok(record) => weigh(&record),
+                };
+                return plan.way.said(look, &why);
+            }
+            Way::Recipe(recipe) => recipe,
+        };
         match looker.look(plan.connection.id, &recipe.ask, &recipe.arguments).await {
             Err(why) => recipe.said(Look::CannotTell, &format!("no answer: {why}")),
             Ok(result) => match Answer::read(&result) {
@@ -128,15 +145,19 @@ impl Engine {
         let (verdict, next) = match said.look {
             // Due until the evidence is in: whoever writes this may die before that.
             Look::Happened => (Some(Verdict::Succeeded), Some(Some(now))),
-            Look::DidNotHappen => (Some(Verdict::Failed), Some(Some(now))),
+            Look::DidNotHappen | Look::Failed => (Some(Verdict::Failed), Some(Some(now))),
             Look::TooEarly => (None, look.due_at.map(|_| Some(plan.counts_from()))),
-            Look::CannotTell => (None, None),
+            Look::CannotTell | Look::Working => (None, None),
         };
         let draft = verified(look, &said, look.tries, now);
         self.ledger.note_look(session, look, next, draft).await?;
         mate_fault::point_async!("verify.recorded");
         if let Some(verdict) = verdict {
-            let evidence = Evidence::of(EvidenceKind::Verification, said.why);
+            let kind = match plan.way {
+                Way::Record { .. } => EvidenceKind::UpstreamRecord,
+                Way::Recipe(_) => EvidenceKind::Verification,
+            };
+            let evidence = Evidence::of(kind, said.why);
             let finding = Finding { verdict, evidence, proof: None, permit_repeat: false };
             self.take_evidence(reader, look.operation, &finding).await?;
             self.ledger.end_looks(look.operation).await?;
@@ -158,15 +179,37 @@ impl Engine {
     }
 }
 
+/// What a record says of its call.
+fn weigh(record: &Record) -> (Look, String) {
+    let status = record.status;
+    match record.proves() {
+        Proof::Succeeded => (Look::Happened, format!("it says {status}, with its result")),
+        Proof::Failed => (Look::Failed, format!("it says {status}")),
+        Proof::NotYet => (Look::Working, format!("it says {status}")),
+        Proof::Nothing => {
+            (Look::CannotTell, format!("it says {status}, and there is no result that goes with it"))
+        }
+    }
+}
+
 fn look_draft(kind: EventType, look: &Verification, plan: &Plan, leave: &Leave, at: Micros) -> Draft {
-    let data = json!({
-        "operation": look.operation,
-        "try": look.tries + 1,
-        "connection": plan.connection.name,
-        "tool": plan.recipe.ask,
-        "arguments": plan.recipe.arguments,
-        "grant": leave.grant,
-    });
+    let data = match &plan.way {
+        Way::Record { shown, .. } => json!({
+            "operation": look.operation,
+            "try": look.tries + 1,
+            "connection": plan.connection.name,
+            "upstream_task": shown,
+            "grant": leave.grant,
+        }),
+        Way::Recipe(recipe) => json!({
+            "operation": look.operation,
+            "try": look.tries + 1,
+            "connection": plan.connection.name,
+            "tool": recipe.ask,
+            "arguments": recipe.arguments,
+            "grant": leave.grant,
+        }),
+    };
     Draft { kind, task: Some(look.task), turn: None, at, data }
 }
 

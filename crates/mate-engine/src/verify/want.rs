@@ -9,12 +9,12 @@ use mate_model::{
     session::SessionState,
 };
 use mate_store::{JournalReader, Verification};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const PAGE: u32 = 500;
 
 impl Engine {
-    /// Wants a look for each unknown operation of a task that a recipe looks for. Done again, it changes nothing.
+    /// Wants a look for each unknown operation of a task whose upstream's task is known, or that a recipe looks for. Done again, it changes nothing.
     ///
     /// # Errors
     /// The stores'.
@@ -24,14 +24,18 @@ impl Engine {
         loop {
             let state = Some(OperationStateWord::Unknown);
             let page = reader.operations(Some(task.id), state, after, PAGE).await?;
-            let mut wanted: Vec<OperationId> = Vec::new();
+            let mut wanted: Vec<OperationId> = match (page.items.first(), page.items.last()) {
+                (Some(first), Some(last)) => reader.unknown_with_upstream_task(first.id, last.id).await?,
+                (None, _) | (_, None) => Vec::new(),
+            };
+            let recorded: BTreeSet<OperationId> = wanted.iter().copied().collect();
             for Operation { id, connection, tool, .. } in &page.items {
                 let Some(connection) = connection else { continue };
                 if !connections.contains_key(connection) {
                     connections.insert(*connection, self.ledger.connection(*connection).await?);
                 }
                 let known = connections.get(connection).and_then(Option::as_ref);
-                if known.is_some_and(|known| recipe_for(known, tool).is_some()) {
+                if !recorded.contains(id) && known.is_some_and(|known| recipe_for(known, tool).is_some()) {
                     wanted.push(*id);
                 }
             }

@@ -6,6 +6,7 @@ use mate_engine::Looker;
 use mate_model::{
     ConnectionId, OperationId,
     operation::OperationStateWord,
+    record::Record,
     verification::{Look, MAX_TRIES},
     words::EffectClass,
 };
@@ -19,6 +20,7 @@ struct Upstream<'a> {
     house: &'a House,
     revokes: Option<String>,
     answer: &'a str,
+    record: Option<Record>,
     asked: Mutex<Vec<Value>>,
 }
 
@@ -26,7 +28,7 @@ const YES: &str = r#"{"structuredContent": {"found": true}}"#;
 
 impl<'a> Upstream<'a> {
     fn new(rig: &'a Rig, house: &'a House) -> Self {
-        Self { rig, house, revokes: None, answer: YES, asked: Mutex::default() }
+        Self { rig, house, revokes: None, answer: YES, record: None, asked: Mutex::default() }
     }
 
     fn asked(&self) -> Vec<Value> {
@@ -52,6 +54,11 @@ impl Looker for Upstream<'_> {
         assert_eq!(tool, "find");
         self.asked.lock().unwrap().push(arguments.clone().into());
         Ok(self.answer.to_owned())
+    }
+
+    async fn record(&self, _: ConnectionId, id: &str) -> Result<Record, String> {
+        self.asked.lock().unwrap().push(id.into());
+        self.record.clone().ok_or_else(|| "no such task".to_owned())
     }
 }
 

@@ -100,6 +100,10 @@ Look, "what a look comes to" {
     Happened = "happened",
     /// It did not happen.
     DidNotHappen = "did_not_happen",
+    /// The upstream's own record says that it ended without success.
+    Failed = "failed",
+    /// The upstream's own record says that it is still being worked on.
+    Working = "working",
     /// The answer says that it did not happen, and it may still be on its way.
     TooEarly = "too_early",
     /// The answer says neither, both, or nothing that can be read; or the upstream could not be asked.

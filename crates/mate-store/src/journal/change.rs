@@ -100,6 +100,13 @@ pub enum Change {
         /// The result, sealed; none when it is too large to be kept.
         sealed: Option<Vec<u8>>,
     },
+    /// The upstream carries a call out as a task, and has named it; the first name stands.
+    NoteUpstreamTask {
+        /// Which call.
+        operation: OperationId,
+        /// Its name.
+        task: super::UpstreamTask,
+    },
     /// The runtime has heard of the success.
     DropResult {
         /// Of which one.
@@ -160,6 +167,7 @@ impl Written {
                 | Change::AddRound(_)
                 | Change::PermitRepeat { .. }
                 | Change::KeepResult { .. }
+                | Change::NoteUpstreamTask { .. }
                 | Change::DropResult { .. } => {}
             }
         }

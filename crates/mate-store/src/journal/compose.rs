@@ -1,6 +1,6 @@
 //! Makes the statements of a write, and numbers and chains its events.
 
-use super::{Change, JournalError, kept_row, operation_row, round_row, turn_row};
+use super::{Change, JournalError, kept_row, operation_row, round_row, turn_row, upstream_task_row};
 use crate::{
     Statement, StoreError, Value,
     chain::{Hash, Link, link},
@@ -92,6 +92,9 @@ impl Pen {
             Change::KeepResult { operation, sealed } => {
                 let number = operation_row::number(session, *operation)?;
                 Ok(kept_row::keep(key, number, sealed.as_deref()))
+            }
+            Change::NoteUpstreamTask { operation, task } => {
+                Ok(upstream_task_row::note(key, operation_row::number(session, *operation)?, task))
             }
             Change::DropResult { operation } => {
                 Ok(kept_row::drop(key, operation_row::number(session, *operation)?))

@@ -17,6 +17,7 @@ mod reader;
 mod round_row;
 mod takeover;
 mod turn_row;
+mod upstream_task_row;
 mod writer;
 
 pub use change::{Change, OperationFacts, Written};
@@ -26,6 +27,7 @@ pub use operations::call_key;
 pub use reader::{JournalHead, JournalReader};
 pub use round_row::Round;
 pub use takeover::Takeover;
+pub use upstream_task_row::UpstreamTask;
 pub use writer::{BULK, JournalWriter, Pending};
 
 use crate::{Migration, Schema};

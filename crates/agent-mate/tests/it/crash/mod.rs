@@ -8,3 +8,5 @@ mod history;
 mod matrix;
 mod poison;
 mod records;
+
+pub(crate) use matrix::Faults;

@@ -47,6 +47,7 @@ pub(crate) struct Notes {
     pub(crate) delivered: Arc<Mutex<Vec<String>>>,
     /// Answers that cannot reach their caller any more.
     pub(crate) undelivered: Arc<AtomicU64>,
+    pub(crate) upstream_tasks: Mutex<Vec<(String, String)>>,
     pub(crate) late: Mutex<Vec<(String, Outcome)>>,
     pub(crate) reports: Mutex<Vec<String>>,
     pub(crate) diagnostics: Mutex<Vec<String>>,
@@ -109,6 +110,10 @@ impl Gate for Notes {
             undelivered.heard();
             delivered.lock().unwrap().push(ticket.operation);
         }))
+    }
+    async fn upstream_task(&self, operation: &str, id: &str) -> Result<(), String> {
+        self.upstream_tasks.lock().unwrap().push((operation.into(), id.into()));
+        Ok(())
     }
     async fn late(&self, operation: &str, outcome: Outcome) {
         self.late.lock().unwrap().push((operation.into(), outcome));

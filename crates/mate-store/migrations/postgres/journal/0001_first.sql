@@ -175,6 +175,18 @@ CREATE TABLE kept_results (
     FOREIGN KEY (session, number) REFERENCES operations (session, number)
 );
 
+-- What upstreams call the tasks as which they carry calls out: the id sealed, because it may be all that it takes to
+-- fetch the result, and as it is shown.
+CREATE TABLE upstream_tasks (
+    session TEXT COLLATE "C" NOT NULL,
+    number BIGINT NOT NULL,
+    sealed BYTEA NOT NULL,
+    shown TEXT COLLATE "C" NOT NULL,
+    known_at BIGINT NOT NULL,
+    PRIMARY KEY (session, number),
+    FOREIGN KEY (session, number) REFERENCES operations (session, number)
+);
+
 CREATE TABLE journal_events (
     session TEXT COLLATE "C" NOT NULL,
     seq BIGINT NOT NULL CHECK (seq > 0),

@@ -175,6 +175,18 @@ CREATE TABLE kept_results (
     FOREIGN KEY (number) REFERENCES operations (number)
 ) STRICT, WITHOUT ROWID;
 
+-- What upstreams call the tasks as which they carry calls out: the id sealed, because it may be all that it takes to
+-- fetch the result, and as it is shown.
+CREATE TABLE upstream_tasks (
+    session TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    sealed BLOB NOT NULL,
+    shown TEXT NOT NULL,
+    known_at INTEGER NOT NULL,
+    PRIMARY KEY (session, number),
+    FOREIGN KEY (number) REFERENCES operations (number)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE journal_events (
     session TEXT NOT NULL,
     seq INTEGER NOT NULL PRIMARY KEY CHECK (seq > 0),
@@ -222,6 +234,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('operations', 'operations_runtime_call', '1000000 1000000 10 1 1'),
     ('operations', 'operations_repeats', '100 100 1'),
     ('kept_results', 'kept_results', '100 100 2 1'),
+    ('upstream_tasks', 'upstream_tasks', '1000 1000 1'),
     ('operation_rounds', 'operation_rounds', '1000 1000 2 1'),
     ('operation_rounds', 'rounds_one_open', '100 100 1'),
     ('journal_events', NULL, '10000000'),

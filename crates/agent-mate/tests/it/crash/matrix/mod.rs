@@ -8,3 +8,5 @@ mod points;
 mod scene;
 mod sweep;
 mod table;
+
+pub(crate) use faults::Faults;

@@ -90,7 +90,7 @@ impl Stage {
             let words = ["grant", "add", "--project", "default", "--connection", "demo", "--tools", tools];
             world.ok(&[words.as_slice(), more.as_slice()].concat());
         };
-        grant("note,slow,fail", ["--max-calls", "1000"]);
+        grant("note,slow,job,fail", ["--max-calls", "1000"]);
         grant("echo,big,was_done", ["--effect", "read"]);
         let (records, faults) = (Records::of(&world), Faults::of(&world));
         Self { world, records, faults, plan, runs: Vec::new(), inner: Vec::new(), lock: None }
@@ -196,6 +196,7 @@ impl Stage {
                 Begun { task: None, session: old["session"].as_str().map(str::to_owned), asking }
             }
             Scene::Work
+            | Scene::AsTask
             | Scene::RecoverProof
             | Scene::Lost
             | Scene::Recover
@@ -206,7 +207,7 @@ impl Stage {
             | Scene::Hold
             | Scene::TakeIn
             | Scene::RecoverHeld => {
-                if scene == Scene::Work {
+                if matches!(scene, Scene::Work | Scene::AsTask) {
                     arm(self);
                 }
                 if let Some(before) = scene.held_before() {
@@ -236,7 +237,13 @@ impl Stage {
         let Plan { point, scene, role, number } = self.plan;
         let slow = format!("slow {name}");
         match scene {
-            Scene::Init | Scene::Submit | Scene::Approve | Scene::Resume | Scene::Work | Scene::GiveUp => {}
+            Scene::Init
+            | Scene::Submit
+            | Scene::Approve
+            | Scene::Resume
+            | Scene::Work
+            | Scene::AsTask
+            | Scene::GiveUp => {}
             Scene::Stop => {
                 let text = format!("first {name}");
                 until("the note", || {

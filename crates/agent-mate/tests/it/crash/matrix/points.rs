@@ -20,6 +20,7 @@ fn every_kill(name: &str, store: Store) {
         | Scene::Approve
         | Scene::Resume
         | Scene::Work
+        | Scene::AsTask
         | Scene::Stop
         | Scene::Lost
         | Scene::Recover
@@ -93,6 +94,8 @@ matrix! {
     admit_admitted = "admit.admitted",
     bridge_before_write = "bridge.before_write",
     bridge_written = "bridge.written",
+    bridge_task_made = "bridge.task_made",
+    bridge_task_noted = "bridge.task_noted",
     bridge_answer_read = "bridge.answer_read",
     settle_committed = "settle.committed",
     bridge_told = "bridge.told",

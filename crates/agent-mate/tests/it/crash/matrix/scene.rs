@@ -17,6 +17,8 @@ pub(super) enum Scene {
     Resume,
     /// A task does some of everything, to its end.
     Work,
+    /// A call of a task is carried out as a task by its upstream.
+    AsTask,
     /// A task that would never end is asked to stop.
     Stop,
     /// The runtime is killed in the middle of a call.
@@ -63,6 +65,7 @@ impl Plan {
             ("request", _) => Scene::Approve,
             ("resume", _) => Scene::Resume,
             ("stop", _) => Scene::Stop,
+            (_, "bridge.task_made" | "bridge.task_noted") => Scene::AsTask,
             (_, "recover.proved") => Scene::RecoverProof,
             ("recover", _) => Scene::Recover,
             ("give_up", _) => Scene::GiveUp,
@@ -125,6 +128,11 @@ impl Scene {
                 ]},
                 {"tool": "demo__fail", "args": {"text": named("fail")}},
                 {"tool": "agent_mate__report", "args": {"status": "done", "summary": named("all")}},
+                {"text": "done"},
+            ]),
+            Self::AsTask => json!([
+                note(&named("first")),
+                {"tool": "demo__job", "args": {"seconds": 0.2, "key": named("job")}},
                 {"text": "done"},
             ]),
             Self::Stop => json!([note(&named("first")), {"text": "waiting"}, {"hang": true}]),

@@ -1,0 +1,158 @@
+//! A call that the upstream carries out as a task: its id is written down, then its record is asked for until it is over.
+
+use super::{
+    Hub,
+    client::Caller,
+    record::{Seen, Unread, read_status},
+};
+use crate::{
+    core::{Answer, Object, raw},
+    gate::{Gate, Outcome},
+};
+use mate_model::record::{MAX_TASK_ID, Proof};
+use serde_json::json;
+use std::{pin::Pin, sync::Arc, time::Duration};
+use tokio::time::Sleep;
+use tokio_util::sync::CancellationToken;
+
+/// How often an upstream is asked at most, at least, and when it does not say.
+const SHORTEST: Duration = Duration::from_millis(50);
+const LONGEST: Duration = Duration::from_secs(30);
+const USUAL: Duration = Duration::from_secs(1);
+/// How often in a row an upstream may fail to say how a task stands.
+const FAILURES: u32 = 5;
+
+/// A task that an upstream has made of a call.
+pub(super) struct Made {
+    id: String,
+    pause: Duration,
+}
+
+impl Made {
+    /// Reads the answer to a call. None: it is the call's own answer, which an upstream may give as well. The error
+    /// says why the task cannot be followed.
+    pub(super) fn read(as_task: bool, answer: &Answer) -> Option<Result<Self, String>> {
+        let Answer::Result(result) = answer else { return None };
+        let task = Object::parse(result).ok().filter(|_| as_task)?.object("task")?;
+        let id = task.text("taskId").filter(|id| !id.is_empty() && id.len() <= MAX_TASK_ID);
+        let Some(id) = id else {
+            return Some(Err("the upstream made a task of the call, without an id that can be used".into()));
+        };
+        // Whatever else it says is asked for again.
+        let poll_ms = read_status(&task, &id).ok().and_then(|(_, poll)| poll);
+        Some(Ok(Self { id, pause: pause(poll_ms) }))
+    }
+
+    /// Has the id written down.
+    pub(super) async fn tell(&self, gate: &dyn Gate, operation: &str) {
+        mate_fault::point_async!("bridge.task_made");
+        if let Err(why) = gate.upstream_task(operation, &self.id).await {
+            gate.diagnostic(
+                None,
+                &format!("{operation}: its upstream's task could not be written down: {why}"),
+            );
+        }
+        mate_fault::point_async!("bridge.task_noted");
+    }
+}
+
+fn pause(poll_ms: Option<u64>) -> Duration {
+    poll_ms.map_or(USUAL, |ms| Duration::from_millis(ms).clamp(SHORTEST, LONGEST))
+}
+
+/// A task that is waited for.
+pub(super) struct Following<'a> {
+    pub(super) hub: &'a Arc<Hub>,
+    pub(super) conn: usize,
+    pub(super) operation: &'a str,
+    pub(super) made: Made,
+    /// A stop was asked for.
+    pub(super) unwanted: CancellationToken,
+}
+
+impl Following<'_> {
+    /// Waits for the end of the task, at most until `deadline`. Its record stays to be asked for after that.
+    pub(super) async fn end(self, caller: &Caller, mut deadline: Pin<&mut Sleep>) -> Outcome {
+        let (hub, id) = (self.hub, self.made.id.as_str());
+        let conn = &hub.conns[self.conn];
+        self.made.tell(&*hub.gate, self.operation).await;
+        let (mut pause_now, mut failures, mut told) = (self.made.pause, 0, false);
+        loop {
+            let asking = async move {
+                tokio::time::sleep(pause_now).await;
+                hub.record(conn, id).await
+            };
+            tokio::pin!(asking);
+            let seen = loop {
+                tokio::select! {
+                    biased;
+                    seen = &mut asking => break seen,
+                    () = caller.cancelled.cancelled(), if !told => {
+                        told = true;
+                        self.cancel();
+                    }
+                    () = self.unwanted.cancelled(), if !told => {
+                        told = true;
+                        self.cancel();
+                    }
+                    () = hub.ending.cancelled() => return lost("the session ended before the upstream's task was over"),
+                    () = deadline.as_mut() => {
+                        let seconds = conn.call_timeout.as_secs_f32();
+                        return lost(&format!("the upstream's task was not over within {seconds} s"));
+                    }
+                }
+            };
+            let why = match seen {
+                Ok(seen) => match came_to(seen) {
+                    Came::To(outcome) => return outcome,
+                    Came::NotYet(poll_ms) => {
+                        (pause_now, failures) = (pause(poll_ms), 0);
+                        continue;
+                    }
+                    Came::Nothing(why) => why,
+                },
+                Err(Unread::Forgotten(why)) => return lost(&why),
+                Err(Unread::Lost(why)) => why,
+            };
+            failures += 1;
+            if failures >= FAILURES {
+                return lost(&format!("what became of the upstream's task cannot be found out: {why}"));
+            }
+            pause_now = (pause_now * 2).clamp(SHORTEST, LONGEST);
+        }
+    }
+
+    fn cancel(&self) {
+        let (hub, conn, id) = (Arc::clone(self.hub), self.conn, self.made.id.clone());
+        tokio::spawn(async move { hub.cancel_task(&hub.conns[conn], &id).await });
+    }
+}
+
+fn lost(why: &str) -> Outcome {
+    Outcome::Unknown { why: why.to_owned() }
+}
+
+enum Came {
+    To(Outcome),
+    NotYet(Option<u64>),
+    Nothing(String),
+}
+
+/// What a record comes to for who waits for the call.
+fn came_to(seen: Seen) -> Came {
+    let proof = seen.record().proves();
+    match (proof, seen.result) {
+        (Proof::NotYet, _) => Came::NotYet(seen.poll_ms),
+        (
+            Proof::Succeeded | Proof::Failed,
+            Some(outcome @ (Outcome::Answered { .. } | Outcome::RpcError { .. })),
+        ) => Came::To(outcome),
+        (Proof::Failed, _) => {
+            let message = format!("the tool's task is {}; its server gives no result", seen.status);
+            Came::To(Outcome::RpcError { error: raw(&json!({ "code": -32603, "message": message })) })
+        }
+        (Proof::Succeeded | Proof::Nothing, _) => {
+            Came::Nothing(format!("its record says {}, and its result does not go with that", seen.status))
+        }
+    }
+}

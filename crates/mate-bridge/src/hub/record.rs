@@ -1,0 +1,132 @@
+//! An upstream's record of a call that it carries out as a task: asked for, and read.
+//!
+//! `tasks/get` and `tasks/result` change nothing, and so may be asked again.
+
+use super::{Conn, Hub, catalogue::Exposed, dispatch::judge, lock};
+use crate::{
+    core::{Answer, Object, raw},
+    gate::Outcome,
+};
+use mate_model::{
+    ConnectionId,
+    record::{Record, RecordStatus, Recorded},
+};
+use serde_json::{json, value::RawValue};
+use std::time::Duration;
+
+/// The code of an upstream that does not know a task (JSON-RPC: invalid parameters).
+const INVALID_PARAMS: i64 = -32602;
+
+/// A record as it was read.
+pub(super) struct Seen {
+    pub(super) status: RecordStatus,
+    /// The result of a task that is over, as far as it could be fetched.
+    pub(super) result: Option<Outcome>,
+    /// How long the upstream wants to be left alone, in milliseconds.
+    pub(super) poll_ms: Option<u64>,
+}
+
+/// Why a record could not be read.
+pub(super) enum Unread {
+    /// The upstream does not know the task, or not any more.
+    Forgotten(String),
+    /// It did not answer, or not with what can be read.
+    Lost(String),
+}
+
+impl Seen {
+    pub(super) fn record(&self) -> Record {
+        let recorded = match &self.result {
+            Some(Outcome::Answered { result, is_error }) => {
+                Recorded::Result { text: result.get().to_owned(), is_error: *is_error }
+            }
+            Some(Outcome::RpcError { error }) => Recorded::Error { text: error.get().to_owned() },
+            Some(Outcome::InputRequired { .. } | Outcome::NotSent { .. } | Outcome::Unknown { .. })
+            | None => Recorded::Nothing,
+        };
+        Record { status: self.status, recorded }
+    }
+}
+
+/// What a `Task` says: its status, and when it wants to be asked again.
+pub(super) fn read_status(task: &Object, id: &str) -> Result<(RecordStatus, Option<u64>), String> {
+    if task.text("taskId").as_deref() != Some(id) {
+        return Err("it answered with another task than it was asked for".to_owned());
+    }
+    let status = task.text("status").unwrap_or_default();
+    let status = status.parse::<RecordStatus>().map_err(|error| error.to_string())?;
+    let poll = task.get("pollInterval").and_then(|raw| serde_json::from_str::<f64>(raw.get()).ok());
+    // Truncated and clamped by the cast: anything odd becomes a number within the limits.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a wish, clamped by who follows it"
+    )]
+    Ok((status, poll.map(|ms| ms as u64)))
+}
+
+impl Hub {
+    /// Whether calls of a tool are carried out as tasks.
+    pub(super) fn carries_out_as_task(&self, found: &Exposed) -> bool {
+        let offer = lock(&self.conns[found.conn].listing).offer.clone();
+        found.tool.runs_as_task() && offer.is_some_and(|offer| offer.hello.tasks)
+    }
+
+    /// The record of a task, for Agent Mate itself.
+    pub(crate) async fn record_of(&self, connection: ConnectionId, id: &str) -> Result<Record, String> {
+        let conn = &self.conns[self.place(connection)?];
+        match self.record(conn, id).await {
+            Ok(seen) => Ok(seen.record()),
+            Err(Unread::Forgotten(why) | Unread::Lost(why)) => Err(why),
+        }
+    }
+
+    /// Asks how a task stands, and for its result when it is over. Of one that waits for an answer of ours the result is
+    /// asked for as well: that is where its question comes.
+    pub(super) async fn record(&self, conn: &Conn, id: &str) -> Result<Seen, Unread> {
+        let params = || raw(&json!({ "taskId": id }));
+        let bound = self.limits.read.max(self.limits.start);
+        let answer = self.read(conn, "tasks/get", params(), bound).await.map_err(Unread::Lost)?;
+        let (status, poll_ms) = match answer {
+            Answer::Result(result) => {
+                let task = Object::parse(&result).map_err(Unread::Lost)?;
+                read_status(&task, id).map_err(Unread::Lost)?
+            }
+            Answer::Error(fault) => return Err(refused(&fault.0)),
+        };
+        let result = match status {
+            RecordStatus::Working => None,
+            RecordStatus::InputRequired => {
+                // What it answers is asked for again when the task says that it is over.
+                let _ = self.read(conn, "tasks/result", params(), conn.call_timeout).await;
+                None
+            }
+            RecordStatus::Completed | RecordStatus::Failed | RecordStatus::Cancelled => {
+                let answer = self.read(conn, "tasks/result", params(), bound).await;
+                answer.ok().map(judge)
+            }
+        };
+        Ok(Seen { status, result, poll_ms })
+    }
+
+    /// Asks an upstream to call a task off. A wish: what becomes of it, its record says.
+    pub(super) async fn cancel_task(&self, conn: &Conn, id: &str) {
+        let cancels = lock(&conn.listing).offer.as_ref().is_some_and(|offer| offer.hello.cancels_tasks);
+        if cancels {
+            let _ = self.read(conn, "tasks/cancel", raw(&json!({ "taskId": id })), CANCEL).await;
+        }
+    }
+}
+
+/// How long an upstream may take to hear that a task is to be called off.
+const CANCEL: Duration = Duration::from_secs(10);
+
+fn refused(error: &RawValue) -> Unread {
+    let shown: String = error.get().chars().take(200).collect();
+    let code = Object::parse(error).ok().and_then(|error| error.get("code")?.get().parse::<i64>().ok());
+    if code == Some(INVALID_PARAMS) {
+        Unread::Forgotten(format!("the upstream does not know the task (any more): {shown}"))
+    } else {
+        Unread::Lost(format!("the upstream answered with an error: {shown}"))
+    }
+}
