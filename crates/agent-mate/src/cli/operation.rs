@@ -104,7 +104,7 @@ pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, 
 }
 
 /// An operation's fields as they are shown to people.
-const FIELDS: [Column; 33] = [
+const FIELDS: [Column; 34] = [
     column("id", "id"),
     column("state", "state"),
     column("detail", "detail"),
@@ -125,6 +125,7 @@ const FIELDS: [Column; 33] = [
     column("acknowledged", "acknowledged_at"),
     column("upstream's task", "upstream_task"),
     column("looks taken", "looks"),
+    column("last look", "last_look"),
     column("next look", "next_look_at"),
     column("requested", "requested_at"),
     column("admitted", "admitted_at"),

@@ -93,6 +93,10 @@ impl Worker {
         if looks.is_empty() {
             return false;
         }
+        // A worker that does not know the connections as they are now would ask in vain.
+        if self.connections_changed().await.unwrap_or(false) {
+            return true;
+        }
         let own = match self.place_for(&looks, live.is_some()).await {
             Ok(own) => own,
             // An upstream in it cannot be asked then, and the look says so.

@@ -168,6 +168,7 @@ fn g05_an_upstream_that_has_forgotten_the_call_settles_nothing(store: Store) {
     assert!(said.contains("does not know the task"), "{said}");
     let seen = world.ok(&["operation", "show", &operation]);
     assert_eq!((&seen["state"], &seen["evidence"]), (&json!("unknown"), &Value::Null));
+    assert_eq!(seen["last_look"], said.as_str());
     assert!(seen["next_look_at"].is_string(), "it is asked again, a few times: {seen}");
     assert!(
         of_events(&world, &task, "operation.verified", "verdict").iter().all(|said| said == "cannot_tell")

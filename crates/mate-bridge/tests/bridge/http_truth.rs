@@ -149,13 +149,13 @@ async fn meta_tells_the_upstream_the_operation_and_the_rest_is_untouched() {
         .ask(
             1,
             "tools/call",
-            &json!({ "name": "up__get", "arguments": { "n": 1.5 }, "task": { "ttl": 1 }, "_meta": meta }),
+            &json!({ "name": "up__get", "arguments": { "n": 1.5 }, "extra": { "ttl": 1 }, "_meta": meta }),
         )
         .await;
     let params = seen.lock().unwrap().clone();
     let meta = &params["_meta"];
     assert_eq!(params["name"], "get");
-    assert_eq!((&params["arguments"], &params["task"]), (&json!({ "n": 1.5 }), &json!({ "ttl": 1 })));
+    assert_eq!((&params["arguments"], &params["extra"]), (&json!({ "n": 1.5 }), &json!({ "ttl": 1 })));
     assert_eq!(
         (&meta["agent-mate/operation"], &meta["agent-mate/idempotencyKey"]),
         (&json!("op_1"), &json!("key_1"))

@@ -149,6 +149,8 @@ pub struct OperationView {
     pub upstream_task: Option<String>,
     /// How often the upstream was asked whether it has happened; none when it is not to be asked. Not in lists.
     pub looks: Option<i64>,
+    /// What the last of these looks came to, in words.
+    pub last_look: Option<String>,
     /// When it is looked for next.
     pub next_look_at: Option<Micros>,
 }
@@ -213,6 +215,7 @@ impl From<Seen> for OperationView {
             resolution: resolution.map(ResolutionView::from).unwrap_or_default(),
             upstream_task: None,
             looks: None,
+            last_look: None,
             next_look_at: None,
         }
     }
@@ -253,6 +256,7 @@ impl Engine {
         self.mark_held(id.session, std::slice::from_mut(&mut view));
         if let Some(verification) = self.ledger.verification(id).await? {
             (view.looks, view.next_look_at) = (Some(verification.tries), verification.due_at);
+            view.last_look = self.ledger.last_look(id).await?;
         }
         Ok(view)
     }

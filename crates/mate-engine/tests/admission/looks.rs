@@ -1,14 +1,14 @@
 //! Looks whether an unknown call has happened: judged, written down, and judged again.
 
-use crate::rig::{House, Rig};
+use crate::rig::{House, RESULT, Rig};
 use async_trait::async_trait;
 use mate_engine::Looker;
 use mate_model::{
     ConnectionId, OperationId,
     operation::OperationStateWord,
-    record::Record,
+    record::{Record, RecordStatus, Recorded},
     verification::{Look, MAX_TRIES},
-    words::EffectClass,
+    words::{EffectClass, EvidenceKind},
 };
 use mate_store::{SqliteDatabase, SqliteOptions, Statement};
 use serde_json::{Map, Value, json};
@@ -161,6 +161,57 @@ async fn g05_a_look_asks_by_the_key_of_the_earlier_sessions_call() {
     let upstream = Upstream::new(&rig, &new);
     assert_eq!(look_for(&upstream, &[repeat]).await, [(repeat, Some(Look::Happened))]);
     assert_eq!(upstream.asked(), [json!({"key": first})]);
+}
+
+/// A call that is unknown, and whose upstream has named the task that it made of it.
+async fn lost_task(rig: &Rig, text: &str) -> OperationId {
+    let go = rig.go(text).await;
+    rig.desk.upstream_task(go.operation(), &format!("t/{text}")).await.unwrap();
+    rig.lose(go).await
+}
+
+fn record(status: RecordStatus) -> Option<Record> {
+    let recorded = Recorded::Result { text: RESULT.to_owned(), is_error: false };
+    Some(Record { status, recorded })
+}
+
+#[tokio::test]
+async fn g05_a_record_and_a_recipe_take_turns_and_the_record_is_first() {
+    let house = House::with(EffectClass::Effect).await;
+    let rig = house.host().await;
+    house.grant(&rig.engine, "find").await;
+    let (first, second) = (lost_task(&rig, "a").await, lost_task(&rig, "b").await);
+    let upstream = Upstream { record: record(RecordStatus::Working), ..Upstream::new(&rig, &house) };
+    assert_eq!(look_for(&upstream, &[first]).await, [(first, Some(Look::Working))]);
+    assert_eq!(upstream.asked(), [json!("t/a")], "as the upstream gave it");
+    rig.clock.move_on(6_000_000);
+    assert_eq!(look_for(&upstream, &[]).await, [(first, Some(Look::Happened))]);
+    assert_eq!(upstream.asked().len(), 2, "then by the recipe");
+    let kind = |resolution: mate_model::resolution::Resolution| resolution.finding.evidence.kind;
+    let ledger = &rig.engine.ledger;
+    assert_eq!(kind(ledger.resolution(first).await.unwrap().unwrap()), EvidenceKind::Verification);
+    let done = Upstream { record: record(RecordStatus::Completed), ..Upstream::new(&rig, &house) };
+    assert_eq!(look_for(&done, &[second]).await, [(second, Some(Look::Happened))]);
+    assert_eq!(kind(ledger.resolution(second).await.unwrap().unwrap()), EvidenceKind::UpstreamRecord);
+    assert_eq!(
+        ledger.last_look(second).await.unwrap().unwrap(),
+        "the upstream's task t/b: it says completed, with its result"
+    );
+}
+
+#[tokio::test]
+async fn g09_the_name_of_an_upstreams_task_is_sealed_and_the_first_one_stands() {
+    let house = House::with(EffectClass::Effect).await;
+    let rig = house.host().await;
+    let lost = lost_task(&rig, "a").await;
+    rig.desk.upstream_task(lost, "another").await.unwrap();
+    let kept = rig.reader.upstream_task(lost).await.unwrap().unwrap();
+    assert_eq!(kept.shown, "t/a");
+    assert!(!kept.sealed.windows(3).any(|part| part == b"t/a"));
+    let upstream = Upstream { record: record(RecordStatus::Completed), ..Upstream::new(&rig, &house) };
+    // It came after the call was given up, and is asked for from then on.
+    assert_eq!(look_for(&upstream, &[]).await, [(lost, Some(Look::Happened))]);
+    assert_eq!(upstream.asked(), [json!("t/a")]);
 }
 
 #[tokio::test]

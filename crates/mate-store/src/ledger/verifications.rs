@@ -23,6 +23,8 @@ const DUE: &str = "SELECT operation, task, tries, due_at FROM verifications
     ORDER BY due_at, operation LIMIT $5";
 const TAKE: &str = "UPDATE verifications SET tries = tries + 1, due_at = $3
     WHERE operation = $1 AND tries = $2 AND due_at IS NOT NULL";
+const SAY: &str = "UPDATE verifications SET said = $2 WHERE operation = $1";
+const SAID: &str = "SELECT operation, said FROM verifications WHERE operation = $1";
 const AGAIN: &str = "UPDATE verifications SET due_at = $3 WHERE operation = $1 AND tries = $2";
 const ASK: &str = "UPDATE verifications SET due_at = $2 WHERE operation = $1
     AND NOT EXISTS (SELECT 1 FROM resolutions r WHERE r.operation = $1)";
@@ -60,6 +62,12 @@ fn decode(row: &Row) -> Result<Verification, StoreError> {
 /// No further look is taken for an operation.
 pub(super) fn end(operation: OperationId) -> Statement {
     Statement::any(END, params![operation])
+}
+
+/// Keeps what a look came to, if its event says so.
+fn say(look: &Verification, draft: &Draft) -> Option<Statement> {
+    let said = draft.data["detail"].as_str()?;
+    Some(Statement::any(SAY, params![look.operation, said]))
 }
 
 impl Ledger {
@@ -123,8 +131,9 @@ impl Ledger {
         next: Option<Micros>,
         draft: Draft,
     ) -> Result<bool, LedgerError> {
-        let statement = Statement::one(TAKE, params![look.operation, look.tries, next]);
-        match self.commit(session.project, &[draft], &[statement]).await {
+        let take = Statement::one(TAKE, params![look.operation, look.tries, next]);
+        let statements: Vec<Statement> = [Some(take), say(look, &draft)].into_iter().flatten().collect();
+        match self.commit(session.project, &[draft], &statements).await {
             Ok(_) => Ok(true),
             Err(Refused::Guard(_)) => Ok(false),
             Err(refused) => Err(refused.moving("verification")),
@@ -143,7 +152,7 @@ impl Ledger {
         draft: Draft,
     ) -> Result<(), LedgerError> {
         let again = |next| Statement::any(AGAIN, params![look.operation, look.tries, next]);
-        let statements: Vec<Statement> = next.map(again).into_iter().collect();
+        let statements: Vec<Statement> = next.map(again).into_iter().chain(say(look, &draft)).collect();
         let written = self.commit(session.project, &[draft], &statements).await;
         written.map(|_| ()).map_err(|refused| refused.moving("verification"))
     }
@@ -166,6 +175,15 @@ impl Ledger {
             Err(Refused::Guard(_)) => Ok(false),
             Err(refused) => Err(refused.moving("verification")),
         }
+    }
+
+    /// What the last look for an operation came to, in words; none when there was none.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`].
+    pub async fn last_look(&self, operation: OperationId) -> Result<Option<String>, StoreError> {
+        let rows = self.db.fetch(SAID, params![operation]).await?;
+        Ok(decode::first(&rows, |row| row.opt_text("said").map(|said| said.map(str::to_owned)))?.flatten())
     }
 
     /// Takes no further look for an operation.

@@ -273,6 +273,7 @@ CREATE TABLE verifications (
     task TEXT COLLATE "C" NOT NULL REFERENCES tasks (id),
     tries BIGINT NOT NULL CHECK (tries >= 0),
     due_at BIGINT,
+    said TEXT COLLATE "C",
     FOREIGN KEY (project, session) REFERENCES sessions (project, id)
 );
 

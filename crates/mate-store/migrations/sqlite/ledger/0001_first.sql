@@ -273,6 +273,7 @@ CREATE TABLE verifications (
     task TEXT NOT NULL REFERENCES tasks (id),
     tries INTEGER NOT NULL CHECK (tries >= 0),
     due_at INTEGER,
+    said TEXT,
     FOREIGN KEY (project, session) REFERENCES sessions (project, id)
 ) STRICT, WITHOUT ROWID;
 
