@@ -109,7 +109,7 @@ fn g05_a_record_settles_a_call_whose_worker_was_killed(store: Store) {
         "{seen}"
     );
     // The task leaves `unknown` by itself, with the end that it had stored.
-    assert_eq!(world.wait(&task).1, 5);
+    world.until_ended(&task, 5);
     let said = of_events(&world, &task, "operation.verified", "verdict");
     let (last, before) = said.split_last().expect("looks");
     assert_eq!(last, "happened");
@@ -149,7 +149,7 @@ fn g05_a_program_that_keeps_its_records_is_asked_again(store: Store) {
     kill_the_session(&world);
     let operation = unknown_of(&world, &task);
     assert_by_record(&until_settled(&world, &operation), "succeeded");
-    assert_eq!(world.wait(&task).1, 5);
+    world.until_ended(&task, 5);
     assert_eq!(world.count("begin", "job"), 1);
     assert!(
         world.effects().iter().filter(|line| line["kind"] == "start").count() >= 2,
@@ -189,7 +189,8 @@ fn g05_a_record_that_says_failed_settles_as_failed(store: Store) {
     let seen = until_settled(&world, &operation);
     assert_by_record(&seen, "failed");
     assert_eq!(of_events(&world, &task, "operation.verified", "verdict"), ["failed"]);
-    assert_eq!((world.wait(&task).1, world.count("end", "job")), (5, 0));
+    world.until_ended(&task, 5);
+    assert_eq!(world.count("end", "job"), 0);
 }
 
 fn g05_a_person_who_is_first_stands_against_a_record(store: Store) {
@@ -203,7 +204,7 @@ fn g05_a_person_who_is_first_stands_against_a_record(store: Store) {
     let operation = unknown_of(&world, &task);
     until_told(&world, &task, "operation.look_admitted");
     world.ok(&["operation", "resolve", &operation, "--as", "failed", "--reason", "I did not find it"]);
-    assert_eq!(world.wait(&task).1, 5, "settled by the person");
+    world.until_ended(&task, 5);
     upstream.signal(Signal::CONT);
     let seen = until("the record's word beside it", || {
         let seen = world.ok(&["operation", "show", &operation]);

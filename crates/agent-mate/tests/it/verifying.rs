@@ -112,7 +112,7 @@ fn g05_a_recipe_proves_that_a_call_happened_whose_upstream_died_with_its_worker(
     assert_eq!(seen["detail"], "the server's log: `was_done`: /done equals true");
     assert!(seen["looks"].as_i64() == Some(1) && seen["next_look_at"].is_null(), "{seen}");
     // The task leaves `unknown` by itself, with the end that it had stored.
-    assert_eq!(world.wait(&task).1, 5);
+    world.until_ended(&task, 5);
     assert_eq!(verdicts(&world, &task), ["happened"]);
     let asked = world.events(&task).into_iter().find(|event| event["type"] == "operation.look_admitted");
     let asked = asked.expect("what was asked")["data"].clone();
@@ -150,7 +150,7 @@ fn g05_a_recipe_proves_that_a_call_did_not_happen_and_not_before_its_time(store:
     let waited =
         span(at("operation.look_admitted").last().expect("a look")) - span(&at("operation.unknown")[0]);
     assert!(waited.as_secs_f64() >= 3.9, "{waited}");
-    assert_eq!(world.wait(&task).1, 5);
+    world.until_ended(&task, 5);
 }
 
 fn g05_a_worker_that_lives_looks_when_the_turn_is_over(store: Store) {
@@ -166,7 +166,7 @@ fn g05_a_worker_that_lives_looks_when_the_turn_is_over(store: Store) {
     let events = world.event_types(&task);
     let place = |kind: &str| events.iter().position(|known| known == kind).expect(kind);
     assert!(place("task.unknown") < place("operation.look_admitted"), "{events:?}");
-    assert_eq!(world.wait(&task).1, 0, "the agent had ended its turn");
+    world.until_ended(&task, 0);
 }
 
 fn g05_an_answer_that_tells_nothing_settles_nothing(store: Store) {

@@ -232,6 +232,15 @@ impl World {
         (output.json(), output.code)
     }
 
+    /// Waits until a task that was unknown has taken its end: that is written after what settled its last operation.
+    pub(crate) fn until_ended(&self, task: &str, code: i32) {
+        until(&format!("{task} to end with {code}"), || {
+            let ended = self.wait(task).1;
+            assert!(ended == code || ended == 6, "{task} ended with {ended}");
+            (ended == code).then_some(())
+        });
+    }
+
     /// Submits, waits, and gives what it came to.
     pub(crate) fn carry_out(&self, steps: &Value) -> (Value, i32) {
         self.wait(&id(&self.submit(steps)))

@@ -42,5 +42,6 @@ fn g05_a_call_that_took_too_long_is_settled_by_its_record(store: Store) {
     assert!(told(&world).iter().any(|line| line["ok"] == false), "the agent was told that it is unknown");
     assert_by_record(&until_settled(&world, &operation), "succeeded");
     assert_eq!(world.the_process("session-worker ").pid, worker, "no other worker is needed");
-    assert_eq!((world.wait(&task).1, world.count("begin", "job")), (0, 1), "the agent had ended its turn");
+    world.until_ended(&task, 0);
+    assert_eq!(world.count("begin", "job"), 1, "the agent had ended its turn");
 }

@@ -22,7 +22,7 @@ fn g05_a_person_who_is_first_stands_against_a_look(store: Store) {
     let upstream = world.the_process("effect-server");
     upstream.signal(Signal::STOP);
     world.ok(&["operation", "resolve", &operation, "--as", "succeeded", "--reason", "it is there"]);
-    assert_eq!(world.wait(&task).1, 5, "settled by the person");
+    world.until_ended(&task, 5);
     upstream.signal(Signal::CONT);
     let seen = until("the look's word beside it", || {
         let seen = world.ok(&["operation", "show", &operation]);
@@ -48,5 +48,5 @@ fn g05_a_look_that_is_killed_is_taken_again(store: Store) {
     assert_eq!(verdicts(&world, &task), ["did_not_happen"]);
     assert_eq!(looks(&world, &task, "operation.look_admitted", "tool").len(), 2, "the first one counts");
     assert_eq!((world.count("begin", "slow"), world.count("end", "slow")), (1, 0));
-    assert_eq!(world.wait(&task).1, 5);
+    world.until_ended(&task, 5);
 }
