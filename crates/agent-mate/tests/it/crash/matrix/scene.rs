@@ -106,6 +106,7 @@ impl Scene {
             | Self::Approve
             | Self::Resume
             | Self::Work
+            | Self::AsTask
             | Self::Stop
             | Self::Lost
             | Self::Recover
