@@ -101,6 +101,7 @@ pub(crate) async fn serve(context: &Context, arguments: ServeArgs) -> Result<Exi
     });
     let screen = context.screen.clone();
     let ready = move |address: std::net::SocketAddr| {
+        crate::service::tell("READY=1");
         let url = format!("http://{address}");
         let said = if screen.json {
             screen.document(&json!({ "url": url }))
@@ -111,11 +112,16 @@ pub(crate) async fn serve(context: &Context, arguments: ServeArgs) -> Result<Exi
             tracing::debug!(failure.detail, "nobody reads what is printed here");
         }
     };
+    let stopping = shutdown.clone();
+    tokio::spawn(async move {
+        stopping.cancelled().await;
+        crate::service::tell("STOPPING=1");
+    });
     coordinator::serve(opened, arguments.listen, shutdown, ready).await.map_err(broken)?;
     if !context.screen.json {
         let _ = context.screen.line(
-            "\nThe coordinator has ended. Sessions that were at work go on and are recorded; `agent-mate serve` shows \
-             them again, and `agent-mate task stop TASK` stops one.",
+            "\nThe coordinator has ended. Sessions that were at work go on and are recorded. `agent-mate serve` shows them \
+             again; then `agent-mate task stop TASK` stops one, and `agent-mate task stop --all` all of them.",
         );
     }
     Ok(Exit::Done)
@@ -139,6 +145,7 @@ pub(crate) async fn doctor(context: &Context) -> Result<Exit, Failure> {
     });
     checks.push(crate::containment::check(&context.home.config()).await);
     checks.extend(confinement(&context.home).await);
+    checks.extend(crate::service::check(&context.home).await);
     crate::cli::doctor(context, checks).await
 }
 

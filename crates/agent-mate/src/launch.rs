@@ -40,6 +40,8 @@ impl Launcher for Workers {
             .arg("--home")
             .arg(self.home.path())
             .current_dir("/")
+            // The service manager hears from the coordinator alone.
+            .env_remove(crate::service::NOTIFY_SOCKET)
             // The open file carries the session's lock.
             .stdin(Stdio::from(lock))
             .stdout(Stdio::null())

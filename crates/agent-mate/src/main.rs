@@ -11,6 +11,7 @@ mod launch;
 mod opening;
 mod registrar;
 mod serve;
+mod service;
 mod worker;
 
 use clap::Parser;

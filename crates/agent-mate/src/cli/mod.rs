@@ -24,6 +24,7 @@ mod task;
 mod task_add;
 mod task_report;
 mod task_resume;
+mod task_stop_all;
 mod task_watch;
 mod token;
 

@@ -11,7 +11,7 @@ use super::{
     task_add::{self, AddArgs},
     task_report,
     task_resume::{self, ResumeArgs},
-    task_watch,
+    task_stop_all, task_watch,
 };
 use clap::{Args, Subcommand};
 use mate_server::wire::{Reject, ResolveTask};
@@ -90,8 +90,15 @@ pub(crate) struct OneTask {
 /// `stop` and `kill`
 #[derive(Args, Debug)]
 pub(crate) struct StopArgs {
-    #[command(flatten)]
-    one: OneTask,
+    /// The task's id
+    #[arg(required_unless_present = "all")]
+    task: Option<String>,
+    /// Every task that is at work or waits for its session, of all your projects or of one
+    #[arg(long, conflicts_with = "task")]
+    all: bool,
+    /// With --all: of this project only
+    #[arg(long, requires = "all")]
+    project: Option<String>,
     /// Return when it was asked, not when it is known
     #[arg(long)]
     no_wait: bool,
@@ -202,7 +209,7 @@ async fn list(
 }
 
 /// The newest tasks of each of the caller's projects; cursors are per project, so there is none here.
-async fn of_all_projects(query: &[(&str, String)], client: &Client) -> Result<Value, Failure> {
+pub(super) async fn of_all_projects(query: &[(&str, String)], client: &Client) -> Result<Value, Failure> {
     if query.iter().any(|(name, _)| *name == "cursor") {
         return Err(Failure::usage("--cursor goes on in the list of one project: say which with --project"));
     }
@@ -223,7 +230,9 @@ async fn of_all_projects(query: &[(&str, String)], client: &Client) -> Result<Va
 }
 
 async fn stop(how: &str, args: StopArgs, client: &Client, context: &Context) -> Result<Exit, Failure> {
-    let id = args.one.task;
+    let Some(id) = args.task else {
+        return task_stop_all::stop_all(how, args.project, args.no_wait, client, context).await;
+    };
     let task = client.post(&["tasks", &id, how], &json!({}), None).await?;
     if args.no_wait {
         let next = [format!("agent-mate task wait {id}")];

@@ -53,6 +53,8 @@ mod resuming;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]
+mod service;
+#[cfg(test)]
 mod stopping;
 #[cfg(test)]
 mod survival;

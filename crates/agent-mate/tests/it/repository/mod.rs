@@ -3,6 +3,7 @@
 mod faults;
 mod manifests;
 mod sources;
+mod units;
 
 use std::{
     fs,
