@@ -25,9 +25,13 @@ pub(super) async fn stop_all(
     client: &Client,
     context: &Context,
 ) -> Result<Exit, Failure> {
-    let mut asked = Vec::new();
+    let mut asked: Vec<Value> = Vec::new();
     for state in STATES {
         for task in open(state, project.as_deref(), client).await? {
+            // One that was asked a moment ago is found again in its new state.
+            if asked.iter().any(|one| text_at(one, "id") == text_at(&task, "id")) {
+                continue;
+            }
             match client.post(&["tasks", text_at(&task, "id"), how], &json!({}), None).await {
                 Ok(task) => asked.push(task),
                 // It has ended meanwhile.
