@@ -11,7 +11,6 @@
 
 mod family;
 mod peer;
-mod record;
 mod sockets;
 mod spec;
 
@@ -35,9 +34,10 @@ mod system;
 mod ways_out;
 
 pub(crate) use family::KEEPER_NAME;
+pub use mate_model::confinement::Confined;
+
 pub use family::is_of_a_session;
 pub use peer::client_is_outside;
-pub use record::Confined;
 pub use spec::Confinement;
 
 #[cfg(target_os = "linux")]

@@ -20,6 +20,8 @@ crate::cases! {
     i06_a_mount_namespace_hides_the_home,
     i06_a_mount_namespace_hides_the_home_from_another_user,
     i06_landlock_hides_the_home_from_another_user,
+    i06_a_second_mount_of_the_home_is_hidden_too,
+    services_that_run_programs_are_hidden_unless_shown,
     i06_what_was_hidden_cannot_be_uncovered,
     i06_a_program_is_kept_from_the_environment_of_the_other,
     a_hard_link_to_what_is_hidden_refuses_the_session,
@@ -52,6 +54,8 @@ impl Place {
             fs::set_permissions(home.join(file), fs::Permissions::from_mode(0o600)).unwrap();
         }
         fs::write(home.join("sessions/own/bridge.sock"), "the way to the bridge").unwrap();
+        fs::write(place.folder.path().join("key-elsewhere"), SECRET).unwrap();
+        fs::create_dir(place.folder.path().join("alias")).unwrap();
         fs::create_dir(place.work()).unwrap();
         symlink(&home, place.work().join("link")).unwrap();
         symlink(home.join("key"), place.work().join("key-link")).unwrap();
@@ -79,7 +83,7 @@ fn confinement(home: &Path, means: WantedMeans) -> Confinement {
     Confinement {
         means,
         keep: vec![own.join("bridge.sock"), own.join("workspace")],
-        ..Confinement::hiding(vec![home.to_owned()])
+        ..Confinement::hiding(vec![home.to_owned(), home.with_file_name("key-elsewhere")])
     }
 }
 
@@ -90,14 +94,14 @@ fn burglar(home: &Path, work: &Path, worker: u32) -> String {
         r#"
 cd {work}
 for f in ledger.db key token config.toml sessions/own/journal.db sessions/sibling/journal.db; do
-  for way in {home} link ../h ./link/../h /proc/self/root{home} /proc/1/root{home} /proc/1/cwd{home} /proc/{worker}/root{home} /proc/{worker}/cwd/..{home}; do
+  for way in {home} link ../alias ../h ./link/../h /proc/self/root{home} /proc/1/root{home} /proc/1/cwd{home} /proc/{worker}/root{home} /proc/{worker}/cwd/..{home}; do
     cat "$way/$f" 2>/dev/null
   done
   ln {home}/$f stolen-$(basename $f) 2>/dev/null && echo "LINKED $f"
   cp {home}/$f stolen2-$(basename $f) 2>/dev/null && echo "COPIED $f"
   mv {home}/$f moved-$(basename $f) 2>/dev/null && echo "MOVED $f"
 done
-cat key-link 2>/dev/null
+cat key-link ../key-elsewhere 2>/dev/null
 cat /proc/{worker}/environ 2>/dev/null && echo "ENVIRON"
 head -c 1 /proc/{worker}/mem 2>/dev/null && echo "MEM"
 readlink /proc/{worker}/fd/0 2>/dev/null && echo "DESCRIPTORS"
@@ -215,6 +219,48 @@ async fn i06_a_mount_namespace_hides_the_home_from_another_user() {
 
 async fn i06_landlock_hides_the_home_from_another_user() {
     as_another_user("landlock").await;
+}
+
+/// As if the file system were mounted twice.
+async fn i06_a_second_mount_of_the_home_is_hidden_too() {
+    if !is_root() {
+        eprintln!("not root: nothing can be mounted here to try this");
+        return;
+    }
+    let place = Place::new();
+    let script =
+        r#"mount --bind "$1/h" "$1/alias" && [ -s "$1/alias/key" ] && exec "$2" play-burglary "$1" auto"#;
+    let mut command = Command::new("unshare");
+    command
+        .args(["-m", "sh", "-c", script, "sh"])
+        .arg(place.folder.path())
+        .arg(std::env::current_exe().unwrap());
+    assert!(command.status().unwrap().success());
+}
+
+async fn services_that_run_programs_are_hidden_unless_shown() {
+    let place = Place::new();
+    // Where this user's terminals that can be typed into would listen.
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let user = status.lines().find_map(|line| line.strip_prefix("Uid:\t")?.split('\t').next()).unwrap();
+    let service = PathBuf::from(format!("/tmp/tmux-{user}"));
+    let was_there = service.exists();
+    fs::create_dir_all(&service).unwrap();
+    let socket = service.join(format!("mate-{}", std::process::id()));
+    fs::write(&socket, SECRET).unwrap();
+    let script = format!("cat {0}; echo own > {0}-2; cat {0}-2; rm {0}-2", socket.display());
+    for show in [Vec::new(), vec![service.clone()]] {
+        let told =
+            Confinement { show: show.clone(), ..confinement(&place.home(), WantedMeans::MountNamespace) };
+        let container = confined(&place.records(), told).await.unwrap();
+        let (said, _) = output(&container, &place.work(), &script).await;
+        assert_eq!((said.contains(SECRET), said.contains("own")), (!show.is_empty(), true), "{said}");
+        container.kill().await.unwrap();
+    }
+    fs::remove_file(&socket).unwrap();
+    if !was_there {
+        fs::remove_dir(&service).unwrap();
+    }
 }
 
 /// As root, with the rights that the container leaves: no call that changes mounts is granted.
