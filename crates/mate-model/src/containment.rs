@@ -1,6 +1,6 @@
 //! How the processes of a session are held together, and what they may use.
 
-use crate::words::words;
+use crate::{confinement::Confined, words::words};
 use serde::{Deserialize, Serialize};
 
 words!(/// How the kernel ends and counts the processes of a container, the strongest first.
@@ -100,4 +100,6 @@ pub struct Containment {
     pub with_cgroup: bool,
     /// Its limits.
     pub limits: Vec<HeldLimit>,
+    /// How its processes are kept from what they must not see.
+    pub confined: Confined,
 }

@@ -45,7 +45,12 @@ impl ContainerRecord {
     /// How it holds its processes, for the session's record.
     #[must_use]
     pub fn containment(&self) -> Containment {
-        Containment { means: self.means, with_cgroup: self.leaf.is_some(), limits: self.limits.clone() }
+        Containment {
+            means: self.means,
+            with_cgroup: self.leaf.is_some(),
+            limits: self.limits.clone(),
+            confined: self.confined.clone(),
+        }
     }
 }
 

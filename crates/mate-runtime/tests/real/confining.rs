@@ -1,10 +1,13 @@
 //! Confinement: a program that tries to reach what is hidden gets nothing, by each means.
 
 use crate::surroundings::{block_on, confined, launch, shell, until};
-use mate_model::confinement::{ConfinementMeans, WantedMeans};
+use mate_model::{
+    confinement::{ConfinementMeans, WantedMeans},
+    containment::MeansChoice,
+};
 use mate_runtime::{
     confine::Confinement,
-    container::{Container, Exit},
+    container::{Container, ContainerSpec, Exit},
 };
 use std::{
     ffi::OsString,
@@ -20,6 +23,7 @@ crate::cases! {
     i06_a_mount_namespace_hides_the_home,
     i06_a_mount_namespace_hides_the_home_from_another_user,
     i06_landlock_hides_the_home_from_another_user,
+    i06_the_home_is_hidden_without_a_pid_namespace_too,
     i06_a_second_mount_of_the_home_is_hidden_too,
     services_that_run_programs_are_hidden_unless_shown,
     i06_what_was_hidden_cannot_be_uncovered,
@@ -153,9 +157,14 @@ async fn output(container: &Container, cwd: &Path, script: &str) -> (String, Exi
 }
 
 /// Breaks in, and sees that nothing came of it.
-async fn gets_nothing(place: &Path, means: WantedMeans) {
+async fn gets_nothing(place: &Path, means: WantedMeans, held: MeansChoice) {
     let (home, work) = (place.join("h"), place.join("work"));
-    let container = confined(&home.join("sessions/own"), confinement(&home, means)).await.unwrap();
+    let spec = ContainerSpec {
+        confinement: confinement(&home, means),
+        means: held,
+        ..ContainerSpec::new(std::env::current_exe().unwrap(), home.join("sessions/own"))
+    };
+    let container = Container::start(&spec).await.unwrap();
     let expected = match means {
         WantedMeans::Auto | WantedMeans::MountNamespace => ConfinementMeans::MountNamespace,
         WantedMeans::Landlock => ConfinementMeans::Landlock,
@@ -181,15 +190,15 @@ async fn gets_nothing(place: &Path, means: WantedMeans) {
 
 async fn i06_a_mount_namespace_hides_the_home() {
     let place = Place::new();
-    gets_nothing(place.folder.path(), WantedMeans::Auto).await;
+    gets_nothing(place.folder.path(), WantedMeans::Auto, MeansChoice::Auto).await;
 }
 
 /// This program again as a user without rights, with the place in its hands.
-async fn as_another_user(means: &str) {
+async fn as_another_user(means: &str, held: &str) {
     let place = Place::new();
     if !is_root() {
         // This user is another one already.
-        return gets_nothing(place.folder.path(), means.parse().unwrap()).await;
+        return gets_nothing(place.folder.path(), means.parse().unwrap(), held.parse().unwrap()).await;
     }
     let program = place.folder.path().join("program");
     fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
@@ -197,7 +206,7 @@ async fn as_another_user(means: &str) {
     let path = place.folder.path().to_str().unwrap();
     assert!(run(&["chown", "-hR", "1234:1234", path]).success());
     let words = ["setpriv", "--reuid=1234", "--regid=1234", "--clear-groups", "--inh-caps=-all"];
-    let rest = [program.to_str().unwrap(), "play-burglary", path, means];
+    let rest = [program.to_str().unwrap(), "play-burglary", path, means, held];
     assert!(run(&[words.as_slice(), &rest].concat()).success(), "as another user");
 }
 
@@ -209,16 +218,25 @@ fn is_root() -> bool {
 pub(crate) fn play_burglary(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let place = PathBuf::from(args.next().unwrap());
     let means = args.next().unwrap().to_str().unwrap().parse().unwrap();
-    block_on(gets_nothing(&place, means));
+    let held = args.next().unwrap().to_str().unwrap().parse().unwrap();
+    block_on(gets_nothing(&place, means, held));
     ExitCode::SUCCESS
 }
 
 async fn i06_a_mount_namespace_hides_the_home_from_another_user() {
-    as_another_user("mount_namespace").await;
+    as_another_user("mount_namespace", "auto").await;
 }
 
 async fn i06_landlock_hides_the_home_from_another_user() {
-    as_another_user("landlock").await;
+    as_another_user("landlock", "auto").await;
+}
+
+/// Where processes outside can be seen.
+async fn i06_the_home_is_hidden_without_a_pid_namespace_too() {
+    let place = Place::new();
+    gets_nothing(place.folder.path(), WantedMeans::Auto, MeansChoice::Subreaper).await;
+    as_another_user("mount_namespace", "subreaper").await;
+    as_another_user("landlock", "subreaper").await;
 }
 
 /// As if the file system were mounted twice.
@@ -228,8 +246,7 @@ async fn i06_a_second_mount_of_the_home_is_hidden_too() {
         return;
     }
     let place = Place::new();
-    let script =
-        r#"mount --bind "$1/h" "$1/alias" && [ -s "$1/alias/key" ] && exec "$2" play-burglary "$1" auto"#;
+    let script = r#"mount --bind "$1/h" "$1/alias" && [ -s "$1/alias/key" ] && exec "$2" play-burglary "$1" auto auto"#;
     let mut command = Command::new("unshare");
     command
         .args(["-m", "sh", "-c", script, "sh"])
