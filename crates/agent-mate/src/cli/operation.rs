@@ -17,11 +17,14 @@ use serde_json::json;
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum OperationVerb {
-    /// List a task's operations, in request order
+    /// List operations: a task's in request order, or those of all tasks, the newest task's first
     List {
-        /// The task's id
+        /// Of this task only, by its id
+        #[arg(long, conflicts_with = "project")]
+        task: Option<String>,
+        /// Of this project only, by its name or id
         #[arg(long)]
-        task: String,
+        project: Option<String>,
         /// In this state only
         #[arg(long)]
         state: Option<String>,
@@ -76,7 +79,7 @@ fn verdict(text: &str) -> Result<Verdict, BadWord> {
 pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, Failure> {
     let (client, screen) = (context.client()?, &context.screen);
     match verb {
-        OperationVerb::List { task, state, page } => {
+        OperationVerb::List { task, project, state, page } => {
             let columns = [
                 column("ID", "id"),
                 column("STATE", "state"),
@@ -86,9 +89,15 @@ pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, 
                 column("REQUESTED", "requested_at"),
                 column("DETAIL", "detail"),
             ];
-            let query = page.query(&[("state", state.as_deref())]);
-            let found = client.get(&["tasks", &task, "operations"], &query).await?;
-            screen.list(&found, &columns, "No operations: the task called no tool through the bridge.")?;
+            let query =
+                [("task", task.as_deref()), ("project", project.as_deref()), ("state", state.as_deref())];
+            let found = client.get(&["operations"], &page.query(&query)).await?;
+            let empty = match (state.is_some(), task.is_some()) {
+                (true, _) => "No operations in this state.",
+                (false, true) => "No operations: the task called no tool through the bridge.",
+                (false, false) => "No operations yet: no task has called a tool through the bridge.",
+            };
+            screen.list(&found, &columns, empty)?;
         }
         OperationVerb::Show { operation } => {
             screen.object(&client.get(&["operations", &operation], &[]).await?, &FIELDS)?;

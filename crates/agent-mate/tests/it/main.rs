@@ -35,6 +35,8 @@ mod loss;
 #[cfg(test)]
 mod mended;
 #[cfg(test)]
+mod operations;
+#[cfg(test)]
 mod outcomes;
 #[cfg(test)]
 mod queue;

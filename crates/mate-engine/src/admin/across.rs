@@ -10,7 +10,7 @@ const PROJECTS: u32 = 500;
 impl Engine {
     /// Reads what `fetch` reads of one project (after a position, at most so many) for each of the caller's
     /// projects in turn. A position is a project, and where to go on in it.
-    pub(super) async fn across<T, F>(
+    pub(crate) async fn across<T, F>(
         &self,
         who: &Principal,
         page: &Paging,

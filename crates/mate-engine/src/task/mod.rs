@@ -6,6 +6,7 @@ mod events;
 mod find;
 mod go_on;
 mod operations;
+mod operations_across;
 mod report;
 mod resume;
 mod stop;

@@ -4,7 +4,7 @@ use crate::{
     ServerState,
     answer::Answer,
     cursor,
-    extract::{Ask, Body, Caller, Query, Segments, limit, word},
+    extract::{Ask, Body, Caller, Query, Segments, limit, paging, word},
     idempotent::{self, Made},
     problem::Problem,
     views,
@@ -21,6 +21,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 const LIST: &str = "operations";
+const ACROSS: &str = "all_operations";
 
 pub(super) fn routes() -> Router<ServerState> {
     Router::new()
@@ -42,7 +43,8 @@ struct Which {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WhichOf {
-    task: String,
+    task: Option<String>,
+    project: Option<String>,
     state: Option<String>,
     cursor: Option<String>,
     limit: Option<u32>,
@@ -53,8 +55,17 @@ async fn list(
     caller: Caller,
     Query(query): Query<WhichOf>,
 ) -> Result<Answer, Problem> {
-    let which = Which { state: query.state, cursor: query.cursor, limit: query.limit };
-    page(&state, &caller, &query.task, &which).await
+    let WhichOf { task, project, state: wanted, cursor, limit } = query;
+    if let Some(task) = task {
+        if project.is_some() {
+            return Err(Problem::parameter("project", "a task is in one project: leave one of the two out"));
+        }
+        return page(&state, &caller, &task, &Which { state: wanted, cursor, limit }).await;
+    }
+    let wanted = word("state", wanted.as_deref())?;
+    let page = paging(ACROSS, cursor.as_deref(), limit)?;
+    let list = state.engine.operations(&caller.who, project.as_deref(), wanted, &page).await?;
+    Ok(Answer::list(ACROSS, list, |view| views::of(&view)))
 }
 
 async fn list_of(

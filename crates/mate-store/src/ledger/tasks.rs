@@ -30,6 +30,12 @@ const LIST_IN_STATE: &str = concat!(
     task_columns!(),
     " FROM tasks WHERE project = $1 AND state = $2 AND id < $3 ORDER BY id DESC LIMIT $4"
 );
+const UNSETTLED: &str = concat!(
+    "SELECT ",
+    task_columns!(),
+    " FROM tasks WHERE project = $1 AND state IN ('running', 'stop_requested', 'unknown') AND id < $2
+        ORDER BY id DESC LIMIT $3"
+);
 const OF_SESSION: &str = concat!(
     "SELECT ",
     task_columns!(),
@@ -101,6 +107,21 @@ impl Ledger {
             }
             None => self.db.fetch(LIST, params![project, before, one_more(limit)]).await?,
         };
+        Page::read(&rows, limit, decode, |row| row.parse("id"))
+    }
+
+    /// A project's tasks that run or are uncertain, newest first, those older than `before`.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn unsettled_tasks(
+        &self,
+        project: ProjectId,
+        before: Option<TaskId>,
+        limit: u32,
+    ) -> Result<Page<Task, TaskId>, StoreError> {
+        let before = before.map_or_else(|| "~".to_owned(), |id| id.to_string());
+        let rows = self.db.fetch(UNSETTLED, params![project, before, one_more(limit)]).await?;
         Page::read(&rows, limit, decode, |row| row.parse("id"))
     }
 
