@@ -63,6 +63,15 @@ fn drawn(report: &Value, context: &Context) -> String {
             context.screen.table(&unknown, &columns)
         );
     }
+    let contradicted = lines(at(report, "contradicted"));
+    if !contradicted.is_empty() {
+        let _ = write!(
+            out,
+            "\n\nContradicted: evidence that came later says otherwise (DETAIL). The state stays; look for yourself, and take\n\
+             note of it by resolving each once more as what stands:\n{}",
+            context.screen.table(&contradicted, &columns)
+        );
+    }
     for (title, field) in [("The agent reported", "summary"), ("The agent said last", "last_message")] {
         let said = text_at(report, field);
         if !said.is_empty() {

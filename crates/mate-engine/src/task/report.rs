@@ -52,6 +52,8 @@ pub struct Report {
     pub not_listed: u64,
     /// Those whose outcome nobody knows: look at each, and settle it with evidence.
     pub unknown: Vec<OperationLine>,
+    /// Those of which later evidence says otherwise than what settled them, and nobody has taken note of it yet.
+    pub contradicted: Vec<OperationLine>,
     /// What the agent reported of its work, in its words.
     pub summary: Option<String>,
     /// What the agent said last.
@@ -75,6 +77,7 @@ impl Engine {
             operations: Vec::new(),
             not_listed: 0,
             unknown: Vec::new(),
+            contradicted: Vec::new(),
             summary: None,
             last_message: None,
         };
@@ -92,6 +95,13 @@ impl Engine {
                     duration_us: row.duration_us,
                     detail: row.detail,
                 };
+                let contrary = row.resolution.contradiction.as_ref();
+                if let Some(contrary) = contrary.filter(|_| row.resolution.acknowledged_at.is_none())
+                    && report.contradicted.len() < MAX_LINES
+                {
+                    let detail = Some(format!("{}: {}", contrary.verdict, contrary.evidence.detail));
+                    report.contradicted.push(OperationLine { detail, ..line.clone() });
+                }
                 if row.state == OperationStateWord::Unknown && report.unknown.len() < MAX_LINES {
                     report.unknown.push(line.clone());
                 }

@@ -23,12 +23,17 @@ fn g05_an_answer_to_the_contrary_changes_nothing_by_itself(store: Store) {
     assert_eq!((&other["as"], &other["evidence"]["kind"]), (&json!("succeeded"), &json!("late_answer")));
     assert_eq!(world.task(&task)["state"], "completed", "final is final");
     assert_eq!(count(&world, &task, "ledger", "operation.contradicted"), 1);
+    let told = world.ok(&["task", "report", &task]);
+    assert_eq!(told["contradicted"][0]["id"], json!(operation), "{told}");
+    let detail = told["contradicted"][0]["detail"].as_str().expect("what it says");
+    assert!(detail.starts_with("succeeded: "), "{detail}");
     // A person takes note of it.
     let seen = world.ok(&resolve(&operation, "failed", "it came after I had looked; nothing to be done"));
     assert_eq!(seen["state"], "failed", "still");
     assert!(seen["acknowledged_at"].is_string(), "{seen}");
     assert_eq!(seen["contradiction"]["acknowledgement"], "it came after I had looked; nothing to be done");
     assert_eq!(count(&world, &task, "ledger", "operation.acknowledged"), 1);
+    assert_eq!(world.ok(&["task", "report", &task])["contradicted"], json!([]));
     world.events(&task);
 }
 
