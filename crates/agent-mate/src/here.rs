@@ -31,14 +31,13 @@ pub(crate) fn runtime(command: &Command) -> io::Result<Runtime> {
     }
 }
 
-/// The home: given, or where the system keeps such things.
+/// The home: given, with its settings in it, or both where the system keeps such things.
 pub(crate) fn home(given: Option<PathBuf>) -> Result<Home, String> {
-    let path = match given {
-        Some(path) => path,
-        None => choose_base_strategy()
-            .map_err(|_| "there is no home directory: give --home DIR".to_owned())?
-            .data_dir()
-            .join("agent-mate"),
+    let Some(path) = given else {
+        let usual =
+            choose_base_strategy().map_err(|_| "there is no home directory: give --home DIR".to_owned())?;
+        let config = usual.config_dir().join("agent-mate").join("config.toml");
+        return Ok(Home::at(usual.data_dir().join("agent-mate")).configured(config));
     };
     let path = if path.is_absolute() {
         path

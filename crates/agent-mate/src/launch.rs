@@ -39,6 +39,8 @@ impl Launcher for Workers {
             .arg(epoch.0.to_string())
             .arg("--home")
             .arg(self.home.path())
+            .arg("--config")
+            .arg(self.home.config())
             .current_dir("/")
             // The service manager hears from the coordinator alone.
             .env_remove(crate::service::NOTIFY_SOCKET)

@@ -82,9 +82,11 @@ fn fail(screen: &Screen, failure: &Failure) -> ExitCode {
 
 async fn hidden(command: HiddenCommand, context: &Context) -> ExitCode {
     match command {
-        HiddenCommand::SessionWorker { session, epoch } => {
+        HiddenCommand::SessionWorker { session, epoch, config } => {
             here::log_to_stderr("info");
-            match worker::run(context.home.clone(), session, mate_model::Epoch(epoch)).await {
+            match worker::run(context.home.clone().configured(config), session, mate_model::Epoch(epoch))
+                .await
+            {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => {
                     tracing::error!(error = %format!("{error:#}"), "the session's worker ended");

@@ -22,15 +22,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The folder of one Agent Mate.
+/// The folder of one Agent Mate, and where its settings are.
 #[derive(Clone, Debug)]
-pub struct Home(PathBuf);
+pub struct Home {
+    folder: PathBuf,
+    config: PathBuf,
+}
 
 impl Home {
-    /// The home at an absolute path; nothing is made.
+    /// The home at an absolute path, with its settings in it; nothing is made.
     #[must_use]
-    pub const fn at(path: PathBuf) -> Self {
-        Self(path)
+    pub fn at(folder: PathBuf) -> Self {
+        let config = folder.join("config.toml");
+        Self { folder, config }
+    }
+
+    /// The same home with its settings elsewhere.
+    #[must_use]
+    pub fn configured(self, config: PathBuf) -> Self {
+        Self { config, ..self }
     }
 
     /// Makes the folder, closed to everybody else, where it is missing.
@@ -38,8 +48,8 @@ impl Home {
     /// # Errors
     /// What the file system says; or that others may enter an existing one.
     pub fn create(&self) -> io::Result<()> {
-        let fresh: Vec<&Path> = self.0.ancestors().take_while(|folder| !folder.exists()).collect();
-        make_private(&self.0)?;
+        let fresh: Vec<&Path> = self.folder.ancestors().take_while(|folder| !folder.exists()).collect();
+        make_private(&self.folder)?;
         for parent in fresh.iter().filter_map(|folder| folder.parent()) {
             match sync_folder(parent) {
                 // Whoever may not list a folder cannot sync it either.
@@ -48,16 +58,16 @@ impl Home {
             }
         }
         // An empty folder that somebody made for this is as good as one made here.
-        if fs::read_dir(&self.0)?.next().is_none() {
-            fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700))?;
+        if fs::read_dir(&self.folder)?.next().is_none() {
+            fs::set_permissions(&self.folder, fs::Permissions::from_mode(0o700))?;
         }
-        make_private(&self.0.join("sessions"))?;
-        sync_folder(&self.0)?;
-        let mode = fs::metadata(&self.0)?.permissions().mode();
+        make_private(&self.folder.join("sessions"))?;
+        sync_folder(&self.folder)?;
+        let mode = fs::metadata(&self.folder)?.permissions().mode();
         if mode & 0o077 != 0 {
             return Err(io::Error::other(format!(
                 "{} may be entered by others (mode {:o}): run `chmod 700` on it",
-                self.0.display(),
+                self.folder.display(),
                 mode & 0o777
             )));
         }
@@ -67,43 +77,43 @@ impl Home {
     /// The folder itself.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.folder
     }
 
     /// The settings file.
     #[must_use]
     pub fn config(&self) -> PathBuf {
-        self.0.join("config.toml")
+        self.config.clone()
     }
 
     /// The first owner's token.
     #[must_use]
     pub fn token(&self) -> PathBuf {
-        self.0.join("token")
+        self.folder.join("token")
     }
 
     /// The embedded ledger.
     #[must_use]
     pub fn ledger(&self) -> PathBuf {
-        self.0.join("ledger.db")
+        self.folder.join("ledger.db")
     }
 
     /// The coordinator's socket.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
-        self.0.join("agent-mate.sock")
+        self.folder.join("agent-mate.sock")
     }
 
     /// Held by the one coordinator of this home.
     #[must_use]
     pub fn serve_lock(&self) -> PathBuf {
-        self.0.join("serve.lock")
+        self.folder.join("serve.lock")
     }
 
     /// The folder of a session; nothing is made.
     #[must_use]
     pub fn session(&self, session: SessionId) -> SessionFolder {
-        SessionFolder(self.0.join("sessions").join(session.to_string()))
+        SessionFolder(self.folder.join("sessions").join(session.to_string()))
     }
 
     /// Makes a session's folder and syncs it and its parents, so that the ledger may name it.
@@ -116,8 +126,8 @@ impl Home {
         make_private(&folder.workspace())?;
         crate::spill::create(&folder)?;
         sync_folder(&folder.0)?;
-        sync_folder(&self.0.join("sessions"))?;
-        sync_folder(&self.0)?;
+        sync_folder(&self.folder.join("sessions"))?;
+        sync_folder(&self.folder)?;
         Ok(folder)
     }
 }

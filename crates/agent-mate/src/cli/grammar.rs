@@ -147,6 +147,9 @@ pub(crate) enum HiddenCommand {
         /// The epoch under which its lock was taken
         #[arg(long)]
         epoch: i64,
+        /// The settings file that its coordinator has read
+        #[arg(long)]
+        config: PathBuf,
     },
     /// Relay MCP from standard streams to the session's bridge
     #[command(hide = true)]

@@ -25,6 +25,34 @@ fn a_home_whose_path_is_longer_than_a_socket_may_have_works_like_any_other() {
 }
 
 #[test]
+fn settings_are_where_such_things_are_kept_or_in_the_home_that_is_given() {
+    let folder = tempfile::Builder::new().prefix("am-").tempdir_in("/tmp").expect("a folder");
+    let config = folder.path().join("config").join("agent-mate");
+    fs::create_dir_all(&config).expect("made");
+    fs::write(config.join("config.toml"), "[serve]\nlisten = \"127.0.0.1:7999\"\n").expect("written");
+    let init = |home: Option<&Path>| {
+        let mut command = Command::new(program());
+        command.env_clear().env("HOME", folder.path()).env("XDG_CONFIG_HOME", folder.path().join("config"));
+        command.env("XDG_DATA_HOME", folder.path().join("data")).args(["--json", "init"]);
+        command.args(home.map(|home| format!("--home={}", home.display())));
+        let output = run(command, None);
+        assert_eq!(output.code, 0, "{output:?}");
+        output.json()
+    };
+    let usual = init(None);
+    assert_eq!(usual["url"], "http://127.0.0.1:7999");
+    assert_eq!(usual["home"], json!(folder.path().join("data").join("agent-mate")));
+    assert_eq!(init(Some(&folder.path().join("given")))["url"], "http://127.0.0.1:7717");
+    // A worker reads what its coordinator has read.
+    let world = World::new(Store::Sqlite);
+    let task = world.submit(&json!([{"hang": true}]));
+    let worker = world.the_process("session-worker ");
+    let config = format!("--config {}", world.home().join("config.toml").display());
+    assert!(worker.command.contains(&config), "{worker:?}");
+    world.ok(&["task", "kill", &id(&task)]);
+}
+
+#[test]
 fn an_empty_folder_that_was_open_to_others_becomes_a_closed_home() {
     let world = World::empty(Store::Sqlite);
     let folder = world.path("made-before");

@@ -1,5 +1,6 @@
 //! A leaf of the cgroup v2 tree: the kernel counts what is in it, kills it as one, and limits it.
 
+use super::Identity;
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -10,6 +11,10 @@ use std::{
 
 /// What the name of every leaf begins with.
 pub(super) const PREFIX: &str = "agent-mate-";
+/// Leaves younger than this are not swept away, in seconds.
+const YOUNG: i64 = 60;
+/// The most neighbours that are looked at when one is made.
+const SWEPT: usize = 1000;
 /// A leaf may have leaves of its own, made by what runs in it; not deeper than this.
 const DEEPEST: u32 = 32;
 
@@ -45,6 +50,21 @@ impl Leaf {
             return Err(error);
         }
         Ok(leaf)
+    }
+
+    /// Removes leaves beside this one that killed keepers have left behind: those that are empty, whose keeper does not
+    /// live, and that are so much older that nobody is just about to enter them. Best effort, and bounded.
+    pub(super) fn sweep(&self, place: &Path, boot_id: &str) {
+        let made = |path: &Path| fs::metadata(path).map(|found| found.ctime()).unwrap_or(i64::MAX);
+        let young = made(&self.path).saturating_sub(YOUNG);
+        for entry in fs::read_dir(place).into_iter().flatten().flatten().take(SWEPT) {
+            let Some(keeper) = keeper_of(&entry.file_name().to_string_lossy(), boot_id) else { continue };
+            let path = entry.path();
+            if made(&path) < young && matches!(keeper.is_alive(), Ok(false)) {
+                // The kernel removes none that has a process in it.
+                remove(&path, DEEPEST);
+            }
+        }
     }
 
     /// Moves the calling process, with all its threads, into the leaf.
@@ -112,6 +132,16 @@ impl Leaf {
             remove(&self.path, DEEPEST);
         }
     }
+}
+
+/// The keeper that made the leaf with this name.
+fn keeper_of(name: &str, boot_id: &str) -> Option<Identity> {
+    let (pid, start_time) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    Some(Identity {
+        boot_id: boot_id.to_owned(),
+        pid: pid.parse().ok()?,
+        start_time: start_time.parse().ok()?,
+    })
 }
 
 fn remove(folder: &Path, depth: u32) {
@@ -266,6 +296,30 @@ mod tests {
         fs::write(path.join("cgroup.kill"), "").unwrap();
         let inode = fs::metadata(&path).unwrap().ino();
         (place, Leaf { path, inode })
+    }
+
+    #[test]
+    fn only_old_leaves_of_dead_keepers_are_swept_away() {
+        let place = tempfile::tempdir().unwrap();
+        let boot_id = crate::container::boot_id().unwrap();
+        let own = Identity::of(i32::try_from(std::process::id()).unwrap()).unwrap();
+        let alive = format!("{PREFIX}{}-{}", own.pid, own.start_time);
+        // The number lives, and is somebody else's.
+        let reused = format!("{PREFIX}{}-{}", own.pid, own.start_time + 1);
+        let strange = format!("{PREFIX}notes");
+        for name in [&alive, &reused, &strange, "other"] {
+            fs::create_dir(place.path().join(name)).unwrap();
+        }
+        fs::create_dir(place.path().join(&reused).join("below")).unwrap();
+        let inode = fs::metadata(place.path()).unwrap().ino();
+        let there = |name: &str| place.path().join(name).exists();
+        let leaf = |path: &Path| Leaf { path: path.to_owned(), inode };
+        leaf(place.path()).sweep(place.path(), &boot_id);
+        assert!(there(&reused), "it may be about to be entered");
+        // One whose age cannot be told counts as made at the end of time.
+        leaf(Path::new("/nowhere")).sweep(place.path(), &boot_id);
+        assert!(!there(&reused));
+        assert!(there(&alive) && there(&strange) && there("other"));
     }
 
     #[test]

@@ -29,6 +29,7 @@ fn leaf_for(means: Means, keeper: &Identity) -> io::Result<(Option<Leaf>, PathBu
         let name = format!("{}-{}", keeper.pid, keeper.start_time);
         let leaf = Leaf::make(&place.leaves, &name)
             .map_err(|error| format!("no cgroup can be made in {}: {error}", place.leaves.display()))?;
+        leaf.sweep(&place.leaves, &keeper.boot_id);
         Ok((Some(leaf), place.own))
     };
     match means {
