@@ -174,7 +174,7 @@ async fn confinement(home: &Home) -> Option<Check> {
     let settings = Settings::read(&home.config()).ok()?.confinement;
     Some(match try_container(crate::confinement::of_home(home, &settings)).await {
         Ok(ContainerRecord { confined, .. }) => match confined.means {
-            ConfinementMeans::None => Check::well(
+            ConfinementMeans::None => Check::ill(
                 NAME,
                 "SWITCHED OFF in config.toml: whatever a session runs can read this home, its key and its token",
             ),

@@ -80,6 +80,7 @@ pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, 
     let (client, screen) = (context.client()?, &context.screen);
     match verb {
         OperationVerb::List { task, project, state, page } => {
+            let of_task = task.is_none().then(|| column("TASK", "task"));
             let columns = [
                 column("ID", "id"),
                 column("STATE", "state"),
@@ -89,6 +90,7 @@ pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, 
                 column("REQUESTED", "requested_at"),
                 column("DETAIL", "detail"),
             ];
+            let columns: Vec<_> = columns.into_iter().chain(of_task).collect();
             let query =
                 [("task", task.as_deref()), ("project", project.as_deref()), ("state", state.as_deref())];
             let found = client.get(&["operations"], &page.query(&query)).await?;

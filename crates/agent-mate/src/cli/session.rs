@@ -5,9 +5,10 @@ use super::{
     exit::{Exit, Failure},
     list::PageArgs,
     session_ended,
-    show::column,
+    show::{column, text_at},
 };
 use clap::Subcommand;
+use serde_json::json;
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -22,6 +23,11 @@ pub(crate) enum SessionVerb {
     },
     /// Show one
     Show {
+        /// Its id
+        session: String,
+    },
+    /// Close one that has nothing to do: everything that runs in it ends, and it takes no further tasks
+    Close {
         /// Its id
         session: String,
     },
@@ -55,6 +61,14 @@ pub(crate) async fn run(verb: SessionVerb, context: &Context) -> Result<Exit, Fa
             let query = page.query(&[("project", project.as_deref())]);
             let empty = "No sessions yet. A task makes one: agent-mate task add --project P \"...\"";
             screen.list(&client.get(&["sessions"], &query).await?, &columns, empty)?;
+        }
+        SessionVerb::Close { session } => {
+            let closed = client.post(&["sessions", &session, "close"], &json!({}), None).await?;
+            let said = match text_at(&closed, "state") {
+                "closed" => "The session is closed, and nothing of it runs any more.",
+                _ => "The session's worker was asked to end, and still lives: look again with session show.",
+            };
+            screen.made(&closed, said, &[])?;
         }
         SessionVerb::Show { session } => {
             let fields = [

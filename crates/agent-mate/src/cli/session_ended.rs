@@ -6,7 +6,9 @@ use super::{
 };
 use mate_engine::surroundings::SystemClock;
 use mate_model::{Clock as _, SessionId};
-use mate_runtime::container::{ContainerRecord, Living, StatementRecord, in_any_container, prove_empty};
+use mate_runtime::container::{
+    ContainerRecord, Evidence, Living, Proof, StatementRecord, in_any_container, prove_empty,
+};
 use serde_json::json;
 
 /// The longest reason that is kept; characters.
@@ -26,6 +28,9 @@ pub(super) fn confirm(session: &str, reason: String, context: &Context) -> Resul
     let folder = folder.path();
     match prove_empty(folder) {
         Err(Living::Unwitnessed { .. }) => {}
+        Ok(Evidence { proof: Proof::Stated { .. }, .. }) => {
+            return Err(refused("it is stated already that nothing of the session lives"));
+        }
         Ok(_) => {
             return Err(refused("it needs no statement: it is proved that nothing of the session lives"));
         }

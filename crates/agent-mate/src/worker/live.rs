@@ -87,6 +87,10 @@ impl Worker {
         let containment = container.record().containment();
         let (session, epoch) = (self.session.id, self.epoch);
         self.patiently(|| self.engine.ledger.contained(session, epoch, &containment)).await?;
+        for limit in containment.limits.iter().filter(|limit| limit.enforced_by.is_none()) {
+            let text = format!("nothing on this machine enforces the runtime's {} limit", limit.kind);
+            self.recorder.diagnostic("container", None, &text);
+        }
         let launch = self.registration.launch(Path::new(&self.session.workspace))?;
         let process = container.spawn(launch).await?;
         let id = process.id;

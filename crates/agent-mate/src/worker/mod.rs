@@ -181,7 +181,7 @@ impl Worker {
                         break Ok(());
                     }
                 }
-                None if idle >= self.settings.session.idle() => break Ok(()),
+                None if idle >= self.settings.session.idle() || self.is_to_close().await => break Ok(()),
                 None => {
                     let pause = tokio::time::sleep(LOOK);
                     match live.as_mut() {
@@ -199,6 +199,11 @@ impl Worker {
             self.recorder.container_empty(None, &evidence).await?;
         }
         result
+    }
+
+    /// Whether somebody wants the session closed. A ledger that cannot say so is asked again.
+    async fn is_to_close(&self) -> bool {
+        self.engine.ledger.close_asked(self.session.id).await.unwrap_or(false)
     }
 
     async fn next_task(&self) -> Result<Option<Task>, EngineError> {

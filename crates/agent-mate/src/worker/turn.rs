@@ -18,7 +18,10 @@ use mate_model::{
     turn::{PromptPermit, TurnEnd, TurnState},
     words::{Context, StopReason},
 };
-use mate_runtime::acp::{self, Lost};
+use mate_runtime::{
+    acp::{self, Lost},
+    container::Container,
+};
 use mate_store::{Change, LedgerError};
 use serde_json::json;
 use std::sync::Arc;
@@ -241,7 +244,7 @@ impl Worker {
         }
         // What it was told now, it knows at the next prompt.
         alive.context = Context::Loaded;
-        let end = self.turn_end(end, pump);
+        let end = self.turn_end(end, pump, &alive.container);
         pump.finish().await?;
         Ok(end)
     }
@@ -273,7 +276,7 @@ impl Worker {
         }
     }
 
-    fn turn_end(&self, end: acp::TurnEnd, pump: &mut Pump) -> TurnEnd {
+    fn turn_end(&self, end: acp::TurnEnd, pump: &mut Pump, container: &Container) -> TurnEnd {
         match end {
             acp::TurnEnd::Stopped { reason, usage } => {
                 if let Some(usage) = &usage {
@@ -299,13 +302,15 @@ impl Worker {
                 TurnEnd::Errored { detail: format!("{} ({code})", self.clean(&message)) }
             }
             acp::TurnEnd::Lost(lost) => {
-                TurnEnd::Lost { own_activity: pump.own_activity(), detail: self.lost(&lost) }
+                TurnEnd::Lost { own_activity: pump.own_activity(), detail: self.lost(&lost, container) }
             }
         }
     }
 
-    fn lost(&self, lost: &Lost) -> String {
-        self.clean(&lost.to_string())
+    /// Why the runtime is gone, with the limit that it went over if there was one.
+    fn lost(&self, lost: &Lost, container: &Container) -> String {
+        let over = container.breaches().into_iter().map(|breach| format!("; {}", breach.detail));
+        self.clean(&format!("{lost}{}", over.collect::<String>()))
     }
 }
 

@@ -195,3 +195,27 @@ fn f39_children_that_leave_their_group_are_gone_when_stopped_is_shown() {
     assert_stopped(&world, &task, &stop(&world, "stop", &task));
     assert!(world.processes("sleep 7321").is_empty(), "it lives on though `stopped` is shown");
 }
+
+/// What a task leaves running is not the task's any more; the session ends it.
+#[test]
+fn g06_closing_a_session_ends_what_its_last_task_left_running() {
+    let world = World::empty(Store::Sqlite);
+    let messy = format!("(setsid sleep 7322 >/dev/null 2>&1 &); exec {} scripted-runtime", program());
+    world.ok(&["runtime", "add", "messy", "--", "/bin/sh", "-c", &messy]);
+    let (ended, code) = world.carry_out(&json!([{"text": "done"}]));
+    assert_eq!(code, 0, "{ended}");
+    let session = ended["session"].as_str().expect("a session");
+    assert_eq!(world.processes("sleep 7322").len(), 1, "the session is idle, and lives");
+    let busy = world.submit_in(session, &json!([{"hang": true}]));
+    assert_eq!(world.cli(&["session", "close", session]).error_code(), "session_busy");
+    world.ok(&["task", "kill", &id(&busy)]);
+    assert_eq!(world.wait(&id(&world.submit_in(session, &json!([{"text": "done"}])))).1, 0);
+    assert_eq!(world.processes("sleep 7322").len(), 1);
+    let closed = world.ok(&["session", "close", session]);
+    assert_eq!(closed["state"], "closed", "{closed}");
+    assert!(world.processes("sleep 7322").is_empty(), "it lives on though `closed` is shown");
+    assert_eq!(world.ok(&["session", "close", session])["state"], "closed", "as often as one likes");
+    let words = ["task", "add", "--project", "default", "--session", session, "x"];
+    assert_eq!(world.cli(&words).error_code(), "session_closed");
+    world.assert_sessions_are_gone();
+}

@@ -3,6 +3,7 @@
 pub mod accounts;
 mod across;
 pub mod check;
+mod close;
 pub mod connections;
 pub mod grants;
 pub mod init;

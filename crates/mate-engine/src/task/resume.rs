@@ -114,7 +114,8 @@ impl Engine {
     async fn session_to_go_on_in(&self, old: &Task, fresh: bool) -> Result<(Session, bool), EngineError> {
         let session = self.ledger.session(old.session).await?.ok_or(EngineError::NotFound)?;
         if !fresh {
-            if session.state.word() == SessionStateWord::Closed {
+            if session.state.word() == SessionStateWord::Closed || self.ledger.close_asked(session.id).await?
+            {
                 return Err(EngineError::refused(
                     "session_closed",
                     "its session is closed: resume it with `--fresh` (`fresh`) to go on in a new one",

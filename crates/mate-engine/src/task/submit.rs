@@ -125,7 +125,8 @@ impl Engine {
             let session = self.ledger.session(id).await?.filter(|session| session.project == project.id);
             let session =
                 session.ok_or_else(|| EngineError::invalid("session", "no such session in this project"))?;
-            if session.state.word() == SessionStateWord::Closed {
+            if session.state.word() == SessionStateWord::Closed || self.ledger.close_asked(session.id).await?
+            {
                 return Err(EngineError::refused(
                     "session_closed",
                     "the session is closed: leave `session` out to start another",

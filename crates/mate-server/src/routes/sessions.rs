@@ -3,17 +3,26 @@
 use crate::{
     ServerState,
     answer::Answer,
-    extract::{Caller, Query, Segments, paging},
+    extract::{Ask, Body, Caller, Query, Segments, paging},
+    idempotent::{self, Made},
     problem::Problem,
     views,
+    wire::Stop,
 };
-use axum::{Router, extract::State, routing::get};
+use axum::{
+    Router,
+    extract::State,
+    routing::{get, post},
+};
 use serde::Deserialize;
 
 const LIST: &str = "sessions";
 
 pub(super) fn routes() -> Router<ServerState> {
-    Router::new().route("/sessions", get(list)).route("/sessions/{session}", get(show))
+    Router::new()
+        .route("/sessions", get(list))
+        .route("/sessions/{session}", get(show))
+        .route("/sessions/{session}/close", post(close))
 }
 
 #[derive(Deserialize)]
@@ -32,6 +41,19 @@ async fn list(
     let page = paging(LIST, query.cursor.as_deref(), query.limit)?;
     let list = state.engine.sessions(&caller.who, query.project.as_deref(), &page).await?;
     Ok(Answer::list(LIST, list, views::session))
+}
+
+async fn close(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(session): Segments<String>,
+    ask: Ask,
+    Body(_, bytes): Body<Stop>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        Ok(Made::changed(views::session(state.engine.close_session(&caller.who, &session).await?)))
+    })
+    .await
 }
 
 async fn show(

@@ -37,6 +37,9 @@ const MOVE: &str = "UPDATE sessions SET from_state = state, state = $2, epoch = 
 const ANCHOR: &str =
     "UPDATE sessions SET anchor_seq = $2, anchor_hash = $3 WHERE id = $1 AND anchor_seq < $2";
 const CONTAINED: &str = "UPDATE sessions SET containment = $2 WHERE id = $1 AND epoch = $3";
+const ASK_CLOSE: &str = "UPDATE sessions SET close_asked_at = $2
+    WHERE id = $1 AND state <> 'closed' AND close_asked_at IS NULL";
+const CLOSE_ASKED: &str = "SELECT id FROM sessions WHERE id = $1 AND close_asked_at IS NOT NULL";
 const ANCHORED: &str = "SELECT id, anchor_seq, anchor_hash FROM sessions WHERE id = $1";
 
 fn decode(row: &Row) -> Result<Session, StoreError> {
@@ -148,6 +151,22 @@ impl Ledger {
             None => self.write(vec![statement]).await,
         };
         moved.map_err(|refused| refused.moving("session"))
+    }
+
+    /// Remembers that somebody wants the session closed: its worker ends, and no task is added to it. Once is enough.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn ask_close(&self, session: SessionId, at: Micros) -> Result<(), StoreError> {
+        self.db.execute(Statement::any(ASK_CLOSE, params![session, at])).await.map(|_| ())
+    }
+
+    /// Whether somebody wants the session closed.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn close_asked(&self, session: SessionId) -> Result<bool, StoreError> {
+        Ok(!self.db.fetch(CLOSE_ASKED, params![session]).await?.is_empty())
     }
 
     /// Remembers how far a session's journal was seen; an older sight changes nothing.

@@ -117,6 +117,7 @@ CREATE TABLE sessions (
     state_at BIGINT,
     created_at BIGINT NOT NULL,
     containment TEXT COLLATE "C",
+    close_asked_at BIGINT,
     anchor_seq BIGINT NOT NULL CHECK (anchor_seq >= 0),
     anchor_hash BYTEA CHECK (length(anchor_hash) = 32),
     UNIQUE (project, id),

@@ -117,6 +117,7 @@ CREATE TABLE sessions (
     state_at INTEGER,
     created_at INTEGER NOT NULL,
     containment TEXT,
+    close_asked_at INTEGER,
     anchor_seq INTEGER NOT NULL CHECK (anchor_seq >= 0),
     anchor_hash BLOB CHECK (length(anchor_hash) = 32),
     UNIQUE (project, id),
