@@ -15,7 +15,13 @@ async fn adding_a_task_asks_once_with_token_and_key_and_says_what_is_next() {
     assert_eq!(asked.line, "POST /api/v1/projects/a%2Fb/tasks");
     assert_eq!(asked.bearer, format!("Bearer {}", fixture.token));
     assert_eq!(asked.key.as_deref(), Some("k1"));
-    let wanted = json!({"instructions": "do\nit", "runtime": "r", "approve": false, "queue": true, "policy": {"require_report": false, "on_interruption": "hold", "max_resumes": 1}});
+    let policy = json!({
+        "require_report": false, "on_interruption": "hold", "max_resumes": 1,
+        "quiet_seconds": null, "deadline_seconds": null,
+    });
+    let wanted = json!({
+        "instructions": "do\nit", "runtime": "r", "approve": false, "queue": true, "policy": policy,
+    });
     assert_eq!(asked.body, wanted);
 }
 
