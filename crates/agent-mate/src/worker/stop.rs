@@ -90,6 +90,18 @@ fn deadline(engine: &Engine, task: &Task) -> Option<i64> {
     Some(engine.clock.monotonic() + whole.saturating_sub(spent))
 }
 
+/// From SIGKILL of everything in the container to the end of the container itself. A process that is frozen, or a keeper
+/// that cannot reach it, is not waited for.
+const BURY_SECONDS: u64 = 5;
+
+/// What came of a step.
+pub(super) enum Step {
+    /// It was taken; what is told of it.
+    Taken(Value),
+    /// No step is left but the end of the container.
+    Bury,
+}
+
 /// A step of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rung {
@@ -97,6 +109,8 @@ enum Rung {
     CloseInput,
     Term,
     Kill,
+    /// Nothing has ended the runtime's turn: its container is ended from outside.
+    Bury,
 }
 
 /// The ladder: cancel, close the input, SIGTERM, SIGKILL of the container, each after its grace period.
@@ -129,14 +143,15 @@ impl Ladder {
     }
 
     /// Takes the next step when its time has come, and says which it was. Never ends while there is none.
-    pub(super) async fn step(&mut self) -> Result<Value> {
+    pub(super) async fn step(&mut self) -> Result<Step> {
         let Some(rung) = self.next else { return std::future::pending().await };
         self.wait.as_mut().await;
         let (name, next, grace) = match rung {
             Rung::Cancel => ("cancel", Some(Rung::CloseInput), self.grace.cancel_seconds),
             Rung::CloseInput => ("close_input", Some(Rung::Term), self.grace.close_seconds),
             Rung::Term => ("term", Some(Rung::Kill), self.grace.term_seconds),
-            Rung::Kill => ("kill", None, 0),
+            Rung::Kill => ("kill", Some(Rung::Bury), BURY_SECONDS),
+            Rung::Bury => ("bury", None, 0),
         };
         self.next = next;
         self.wait = Box::pin(tokio::time::sleep(Duration::from_secs(grace)));
@@ -152,8 +167,9 @@ impl Ladder {
                 .await
                 .err()
                 .map(|error| error.to_string()),
+            Rung::Bury => return Ok(Step::Bury),
             Rung::Kill => self.container.kill_all().await.err().map(|error| error.to_string()),
         };
-        Ok(json!({ "step": name, "refused": refused }))
+        Ok(Step::Taken(json!({ "step": name, "refused": refused })))
     }
 }

@@ -5,7 +5,7 @@ use super::{
     activity::Pump,
     conversation::ContextLost,
     live::Live,
-    stop::{Wish, Wishes},
+    stop::{Step, Wish, Wishes},
 };
 use crate::launch::Containers;
 use anyhow::{Result, anyhow, bail};
@@ -211,7 +211,7 @@ impl Worker {
         let mut tick = tokio::time::interval(LOOK);
         let end = loop {
             tokio::select! {
-                end = &mut prompt => break end?,
+                end = &mut prompt => break Some(end?),
                 // What cannot be written yet is not taken either, beyond a bound.
                 Some(event) = alive.events.recv(), if !pump.is_full() => {
                     pump.take(event);
@@ -229,8 +229,11 @@ impl Worker {
                 }
                 stepped = ladder.step() => {
                     mate_fault::point_async!("stop.step_taken");
-                    // A stop goes on while the journal cannot be written.
-                    self.recorder.later(EventType::StopStep, stepped?).await?;
+                    match stepped? {
+                        // A stop goes on while the journal cannot be written.
+                        Step::Taken(told) => self.recorder.later(EventType::StopStep, told).await?,
+                        Step::Bury => break None,
+                    }
                 }
                 _ = tick.tick() => {
                     pump.flush().await?;
@@ -244,7 +247,13 @@ impl Worker {
         }
         // What it was told now, it knows at the next prompt.
         alive.context = Context::Loaded;
-        let end = self.turn_end(end, pump, &alive.container);
+        let end = match end {
+            Some(end) => self.turn_end(end, pump, &alive.container),
+            None => TurnEnd::Lost {
+                own_activity: pump.own_activity(),
+                detail: "it did not end when everything in its container was killed".to_owned(),
+            },
+        };
         pump.finish().await?;
         Ok(end)
     }

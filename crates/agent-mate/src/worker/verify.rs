@@ -26,7 +26,7 @@ use std::{
 };
 
 /// The longest that one look may take.
-const BOUND: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_secs(15);
 
 /// Asks through the session's bridge.
 struct Through {
@@ -105,7 +105,11 @@ impl Worker {
                 None
             }
         };
-        for look in &looks {
+        for (taken, look) in looks.iter().enumerate() {
+            // A tool server that is slow to answer holds up no task for longer than one look takes.
+            if taken > 0 && self.next_task().await.is_ok_and(|waiting| waiting.is_some()) {
+                break;
+            }
             let work = self.take_look(look);
             let taken = match live.as_mut() {
                 Some(live) => live.during(pump, work).await,

@@ -214,3 +214,22 @@ fn g05_an_interrupted_task_goes_on_when_its_last_uncertainty_is_settled_and_know
         assert_eq!(world.count("begin", "slow"), begun + 1, "{verdict}: it is never called again");
     }
 }
+
+/// The deadline passed while nobody was there to act on it.
+#[test]
+fn f99_a_task_whose_deadline_has_passed_does_not_go_on_by_itself() {
+    let mut world = World::new(Store::Sqlite);
+    let text = stub(&json!([{"text": "on"}, {"hang": true}]));
+    let words = ["task", "add", "--project", "default", "--approve", "--on-interruption", "resume"];
+    let task = id(&world.ok(&[&words[..], &["--deadline", "8s", text.as_str()]].concat()));
+    until("the prompt", || world.event_types(&task).contains(&"turn.prompted".to_owned()).then_some(()));
+    let worker = world.the_process("session-worker ");
+    world.kill_serve();
+    worker.kill();
+    std::thread::sleep(Duration::from_secs(8));
+    world.start_serve();
+    let (ended, code) = world.wait(&task);
+    assert_eq!(code, 5, "{ended}");
+    assert_eq!(held(&world, &task), "its deadline of 8 s has passed");
+    while_true("it holds", Duration::from_secs(1), || tasks(&world) == 1);
+}

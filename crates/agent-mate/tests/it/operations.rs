@@ -1,6 +1,6 @@
 //! Operations over all tasks: what nobody has settled yet is found without knowing its task.
 
-use crate::harness::{Store, World, id, items, on_both_stores};
+use crate::harness::{Store, World, id, items, on_both_stores, stub};
 use serde_json::{Value, json};
 
 on_both_stores!(g08_operations_of_all_tasks_are_listed_page_by_page_and_only_to_members);
@@ -54,4 +54,37 @@ fn g08_operations_of_all_tasks_are_listed_page_by_page_and_only_to_members(store
     command.env("AGENT_MATE_TOKEN", token["token"].as_str().expect("a token"));
     let output = command.output().expect("it runs");
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).expect("a list")["items"], json!([]));
+}
+
+/// A member's own way through the lists of two projects.
+#[test]
+fn leaving_a_project_between_two_pages_hides_nothing_of_the_others() {
+    let world = World::new(Store::Sqlite);
+    world.ok(&["project", "add", "other"]);
+    world.ok(&["grant", "add", "--project", "other", "--connection", "demo", "--tools", "*"]);
+    let text =
+        stub(&json!([{"tool": "note", "args": {"text": "x"}}, {"tool": "note", "args": {"text": "y"}}]));
+    let mut whole = Vec::new();
+    for project in ["default", "other"] {
+        let task = world.ok(&["task", "add", "--project", project, "--approve", &text]);
+        assert_eq!(world.wait(&id(&task)).1, 0);
+        whole.extend(ids(&world.operations(&id(&task))));
+    }
+    let reader = world.ok(&["account", "add", "reader"]);
+    for project in ["default", "other"] {
+        world.ok(&["project", "member", "add", project, "reader", "--role", "viewer"]);
+    }
+    let token = world.ok(&["token", "add", "--account", &id(&reader)]);
+    let token = token["token"].as_str().expect("a token").to_owned();
+    let list = |more: &[&str]| {
+        let mut command = world.command(&[&["operation", "list", "--json"], more].concat());
+        let output = command.env("AGENT_MATE_TOKEN", &token).output().expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice::<Value>(&output.stdout).expect("a list")
+    };
+    assert_eq!(ids(&items(&list(&[]))), whole);
+    let first = list(&["--limit", "1"]);
+    world.ok(&["project", "member", "remove", "default", "reader"]);
+    let rest = list(&["--cursor", first["next"].as_str().expect("more")]);
+    assert_eq!(ids(&items(&rest)), whole[2..], "the other project's from its beginning");
 }

@@ -219,3 +219,29 @@ fn g06_closing_a_session_ends_what_its_last_task_left_running() {
     assert_eq!(world.cli(&words).error_code(), "session_closed");
     world.assert_sessions_are_gone();
 }
+
+/// Neither the runtime nor process 1 of its container does anything any more.
+#[test]
+fn g06_a_container_whose_keeper_is_frozen_is_ended_from_outside() {
+    let world = World::empty(Store::Sqlite);
+    let deaf = format!("trap '' TERM; {} scripted-runtime; sleep 7323", program());
+    world.ok(&["runtime", "add", "deaf", "--", "/bin/sh", "-c", &deaf]);
+    let task = world.submit(&json!([{"plan": ["hang"]}, {"hang": true, "ignore_cancel": true}]));
+    until_told(&world, &id(&task), "agent.plan");
+    let outer = world.the_process(" keeper ").pid;
+    let children = std::fs::read_to_string(format!("/proc/{outer}/task/{outer}/children")).expect("read");
+    let inner = children.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("process 1");
+    let inner = rustix::process::Pid::from_raw(inner).expect("a number");
+    rustix::process::kill_process(inner, rustix::process::Signal::STOP).expect("stopped");
+    let ended = stop(&world, "kill", &id(&task));
+    assert_stopped(&world, &id(&task), &ended);
+    assert!(world.processes("scripted-runtime").is_empty() && world.processes("sleep 7323").is_empty());
+    assert_usable_anew(&world, &task);
+}
+
+/// As [`assert_usable`], where no tool is linked.
+fn assert_usable_anew(world: &World, task: &Value) {
+    let session = task["session"].as_str().expect("a session");
+    let next = world.submit_in(session, &json!([{"text": "done"}]));
+    assert_eq!(world.wait(&id(&next)).1, 0);
+}

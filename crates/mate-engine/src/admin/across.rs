@@ -37,6 +37,8 @@ impl Engine {
             if room == 0 {
                 break;
             }
+            // It is a position in this project alone.
+            let after = after.take();
             // Left or gone since the last page: there is nothing of it to see.
             let known = match self.project(who, &id.to_string(), Role::Viewer).await {
                 Ok(known) => Some(known),
@@ -44,7 +46,7 @@ impl Engine {
                 Err(error) => return Err(error),
             };
             if let Some(known) = known {
-                let list = fetch(known, Paging { after: after.take(), limit: room }).await?;
+                let list = fetch(known, Paging { after, limit: room }).await?;
                 all.items.extend(list.items);
                 all.unreadable.extend(list.unreadable);
                 if let Some(next) = list.next {

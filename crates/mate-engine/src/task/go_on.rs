@@ -70,6 +70,11 @@ impl Engine {
             let most = task.policy.max_resumes;
             return Ok(Some(format!("it went on by itself as often as its policy allows: {most}")));
         }
+        if let (Some(deadline), Some(claim)) = (task.policy.deadline(), &task.claim)
+            && u128::try_from(self.clock.now().since(claim.since)).unwrap_or_default() >= deadline.as_micros()
+        {
+            return Ok(Some(format!("its deadline of {} s has passed", deadline.as_secs())));
+        }
         if let Some(why) = crate::admit::lost_authority(self, task).await? {
             return Ok(Some(why));
         }
