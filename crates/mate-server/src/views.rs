@@ -133,7 +133,7 @@ pub(crate) fn grant(named: NamedGrant, now: Micros) -> Value {
 }
 
 pub(crate) fn session(named: NamedSession) -> Value {
-    let NamedSession { session, runtime_name } = named;
+    let NamedSession { session, runtime_name, set_aside } = named;
     let since = match session.state {
         SessionState::Idle { .. } => None,
         SessionState::Hosted { since, .. } => Some(since),
@@ -149,6 +149,7 @@ pub(crate) fn session(named: NamedSession) -> Value {
         "workspace": session.workspace,
         "epoch": session.state.epoch(),
         "containment": session.containment,
+        "set_aside": set_aside,
         "created_at": rfc3339(session.created_at),
     })
 }

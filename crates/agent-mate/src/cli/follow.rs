@@ -6,6 +6,7 @@ use super::{
     exit::{Exit, Failure},
     show::text_at,
 };
+use mate_guard::text;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -38,11 +39,32 @@ pub(crate) async fn follow(
 ) -> Result<(Value, Exit), Failure> {
     let mut following = Following { id, cursor: after, client, watcher, away: Duration::ZERO };
     let Some(limit) = context.timeout else { return following.run(AWAY).await };
-    tokio::time::timeout(limit, following.run(Duration::MAX)).await.unwrap_or_else(|_| {
-        let next = context.screen.step(&format!("agent-mate task watch {id}"));
-        let detail = format!("the task goes on after {} s of waiting: {next}", limit.as_secs());
-        Err(Failure::new(Exit::TimedOut, "timeout", detail))
-    })
+    match tokio::time::timeout(limit, following.run(Duration::MAX)).await {
+        Ok(done) => done,
+        Err(_) => {
+            let next = context.screen.step(&format!("agent-mate task watch {id}"));
+            let how = how_it_stands(id, client).await;
+            let detail = format!("{how} after {} s of waiting: {next}", limit.as_secs());
+            Err(Failure::new(Exit::TimedOut, "timeout", detail))
+        }
+    }
+}
+
+/// What a task is at when somebody has waited long enough.
+async fn how_it_stands(id: &str, client: &Client) -> String {
+    let task = match tokio::time::timeout(LOOK, client.get(&["tasks", id], &[])).await {
+        Ok(Ok(task)) => task,
+        Ok(Err(_)) | Err(_) => Value::Null,
+    };
+    let how = match text_at(&task, "state") {
+        "stop_requested" => "the task is still being stopped",
+        "proposed" => "the task still waits for somebody's approval",
+        _ => "the task goes on",
+    };
+    match text_at(&task, "set_aside") {
+        "" => how.to_owned(),
+        why => format!("{how}, and its session is set aside ({})", text::line(why, 300)),
+    }
 }
 
 struct Following<'a> {

@@ -74,6 +74,7 @@ pub(crate) async fn run(verb: SessionVerb, context: &Context) -> Result<Exit, Fa
             let fields = [
                 column("id", "id"),
                 column("state", "state"),
+                column("set aside", "set_aside"),
                 column("project", "project"),
                 column("runtime", "runtime_name"),
                 column("own tools", "own_tools"),

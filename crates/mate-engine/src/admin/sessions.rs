@@ -15,6 +15,8 @@ pub struct NamedSession {
     pub session: Session,
     /// The runtime's name, also when it was removed.
     pub runtime_name: String,
+    /// Why it cannot be looked after at the moment, if it cannot.
+    pub set_aside: Option<String>,
 }
 
 impl Engine {
@@ -57,7 +59,8 @@ impl Engine {
     async fn named_session(&self, session: Session) -> Result<NamedSession, EngineError> {
         let runtime = self.ledger.runtime(session.runtime).await?;
         let runtime_name = runtime.map_or_else(|| session.runtime.to_string(), |known| known.name);
-        Ok(NamedSession { session, runtime_name })
+        let set_aside = self.aside.why(session.id);
+        Ok(NamedSession { session, runtime_name, set_aside })
     }
 
     /// A session of a project that the caller may see.
