@@ -21,14 +21,22 @@ impl Engine {
         let kind = match task.state.word() {
             TaskStateWord::Accepted => EventType::TaskStopped,
             TaskStateWord::StopRequested if kill => EventType::TaskKillRequested,
-            TaskStateWord::Proposed
-            | TaskStateWord::Running
+            TaskStateWord::Proposed => {
+                let why =
+                    "it is only proposed, so nothing of it runs: reject it with `agent-mate task reject`";
+                return Err(EngineError::refused("not_now", why));
+            }
+            TaskStateWord::Unknown => {
+                let why =
+                    "it has ended already and waits for evidence: `agent-mate task report` says of what";
+                return Err(EngineError::refused("not_now", why));
+            }
+            TaskStateWord::Running
             | TaskStateWord::StopRequested
             | TaskStateWord::Completed
             | TaskStateWord::Failed
             | TaskStateWord::Stopped
-            | TaskStateWord::Rejected
-            | TaskStateWord::Unknown => EventType::TaskStopRequested,
+            | TaskStateWord::Rejected => EventType::TaskStopRequested,
         };
         let data = json!({ "by": who.account, "kill": kill });
         self.move_task(who, id, TaskCommand::Stop { by: Some(who.account), kill }, kind, data).await
