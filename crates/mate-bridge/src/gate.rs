@@ -142,6 +142,15 @@ pub enum Outcome {
     },
 }
 
+/// What became of an upstream's name for the task that it made of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// It is written down.
+    Noted,
+    /// It is the name of another call's task, and proves nothing of this one: not to be followed.
+    AnotherCalls,
+}
+
 /// An outcome with its times.
 #[derive(Debug, Clone)]
 pub struct Settled {
@@ -186,7 +195,7 @@ pub trait Gate: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why it could not be written down, in words. The result is waited for all the same.
-    async fn upstream_task(&self, operation: &str, id: &str) -> Result<(), String>;
+    async fn upstream_task(&self, operation: &str, id: &str) -> Result<Named, String>;
 
     /// An answer that came after the operation had been settled as unknown.
     async fn late(&self, operation: &str, outcome: Outcome);
@@ -200,6 +209,11 @@ pub trait Gate: Send + Sync + 'static {
     /// The runtime listed the tools.
     fn listed(&self);
 
-    /// Something worth a line in the worker's log. The text may hold an upstream's words: untrusted, bounded.
+    /// A text that may hold an upstream's words, as it may be told: without secrets, and only then cut to so many
+    /// characters.
+    fn shown(&self, text: &str, characters: usize) -> String;
+
+    /// Something worth a line in the worker's log. The text may hold an upstream's words: untrusted, bounded by far more
+    /// than is shown, and not redacted.
     fn diagnostic(&self, connection: Option<&str>, text: &str);
 }

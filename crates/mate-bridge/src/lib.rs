@@ -17,5 +17,5 @@ mod upstream;
 pub use bridge::{Bridge, BridgeConfig, BridgeError, InFlight};
 pub use config::{Child, ConnectionSpec, HttpSpec, Limits, Spawner, StdioSpec, Transport};
 pub use front::relay::relay_main;
-pub use gate::{Admission, Call, Gate, Outcome, Receipt, Settled, Ticket};
+pub use gate::{Admission, Call, Gate, Named, Outcome, Receipt, Settled, Ticket};
 pub use upstream::Progress;

@@ -2,7 +2,7 @@
 
 use crate::{Engine, EngineError};
 use mate_guard::{Place, Vault};
-use mate_model::{OperationId, SessionId};
+use mate_model::{ConnectionId, OperationId, SessionId};
 
 const TABLE: &str = "upstream_tasks";
 const COLUMN: &str = "sealed";
@@ -21,6 +21,18 @@ pub(crate) fn seal(
 }
 
 impl Engine {
+    /// By which an id of a connection's is known again, without telling it.
+    pub(crate) fn upstream_task_digest(
+        &self,
+        session: SessionId,
+        connection: Option<ConnectionId>,
+        id: &str,
+    ) -> [u8; 32] {
+        let connection = connection.map(|connection| connection.to_string()).unwrap_or_default();
+        let context = format!("{session}/{connection}/{id}");
+        *self.key.derive("upstream task", context.as_bytes()).expose()
+    }
+
     /// The vault of a session.
     pub(crate) fn session_vault(&self, session: SessionId) -> Vault {
         Vault::new(&self.key.derive("session", session.to_string().as_bytes()))

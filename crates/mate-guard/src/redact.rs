@@ -8,6 +8,9 @@ use std::{borrow::Cow, collections::BTreeSet, fmt, ops::Range, sync::Arc};
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[redacted]";
 
+/// How much of a text is looked at for its beginning, in bytes.
+const WINDOW: usize = 64 * 1024;
+
 /// The secrets are too many to look for.
 #[derive(Debug, thiserror::Error)]
 #[error("the redactor could not be built: {0}; give this session fewer or smaller secrets")]
@@ -62,6 +65,17 @@ impl Redactor {
         }
         out.push_str(text.get(at..).unwrap_or_default());
         Cow::Owned(out)
+    }
+
+    /// The beginning of a text as it is shown: without its secrets, and only then cut, to at most so many characters.
+    /// Of a long text only a window is looked at; what may be the beginning of a secret at its end is left out.
+    #[must_use]
+    pub fn shown(&self, text: &str, characters: usize) -> String {
+        if text.len() <= WINDOW {
+            return self.redact(text).chars().take(characters).collect();
+        }
+        let window = &text[..text.floor_char_boundary(WINDOW)];
+        self.stream().push(window).chars().take(characters).collect()
     }
 
     /// A text that comes in pieces.

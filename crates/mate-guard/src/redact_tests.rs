@@ -203,3 +203,23 @@ proptest! {
         prop_assert_eq!(clean, redactor().redact(&text).into_owned());
     }
 }
+
+#[test]
+fn g09_what_is_shown_is_cut_after_its_secrets_are_out() {
+    const CANARY: &str = "cAnArY0123456789zyxwvutsrqponmlkjihgfedc";
+    let redactor = Redactor::new([CANARY]).expect("builds");
+    let leaks = |text: &str| (0..=CANARY.len() - 8).any(|at| text.contains(&CANARY[at..at + 8]));
+    for cut in [300, 500, 64 * 1024, 128 * 1024] {
+        for at in cut - CANARY.len() - 1..=cut + 1 {
+            let text = format!("{}{CANARY} end", "- ".repeat(at / 2 + 1).split_at(at).0);
+            // Also where the text was cut before, at the bound of whoever hands it on.
+            for text in [&text[..], &text[..text.len().min(128 * 1024)]] {
+                for most in [300, 500, usize::MAX] {
+                    let shown = redactor.shown(text, most);
+                    assert!(!leaks(&shown) && shown.chars().count() <= most, "{cut} {at} {most}");
+                }
+            }
+        }
+    }
+    assert_eq!(redactor.shown("cAnA", 10), "cAnA", "a whole text is told whole");
+}

@@ -5,6 +5,49 @@ use crate::words::words;
 /// The longest id of an upstream's task that is taken, in bytes.
 pub const MAX_TASK_ID: usize = 1024;
 
+/// The most of a task's id that is shown, in characters.
+const SHOWN: usize = 8;
+
+/// What is shown of an upstream's name for a task: its beginning, and never more than half. The whole name may be all
+/// that it takes to fetch the result.
+#[must_use]
+pub fn shown_task_id(id: &str) -> String {
+    let most = SHOWN.min(id.chars().count() / 2);
+    let mut shown: String =
+        id.chars().take(most).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    shown.push('…');
+    shown
+}
+
+/// A text in which what is shown of a task's id stands in the place of the id, as it is and as JSON writes it. An id of
+/// less than four bytes is only replaced where it stands alone: it is part of too many words.
+#[must_use]
+pub fn hide_task_id(text: &str, id: &str) -> String {
+    let shown = shown_task_id(id);
+    let written = serde_json::to_string(id).unwrap_or_default();
+    let written = written.get(1..written.len().saturating_sub(1)).unwrap_or_default();
+    let hidden = hide(text, id, &shown);
+    if written == id { hidden } else { hide(&hidden, written, &shown) }
+}
+
+fn hide(text: &str, id: &str, shown: &str) -> String {
+    if id.is_empty() {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(id) {
+        let (before, found) = rest.split_at(at);
+        let after = &found[id.len()..];
+        out.push_str(before);
+        let alone = !out.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric);
+        out.push_str(if id.len() >= 4 || alone { shown } else { id });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 words!(/// Where an upstream's task stands, in its own word.
 RecordStatus, "a status of an upstream's task" {
     /// It is being worked on.
@@ -60,7 +103,8 @@ Proof, "what a record proves" {
 });
 
 impl Record {
-    /// What the record proves. A success needs the result; a failure needs that the result does not say otherwise.
+    /// What the record proves. Both a success and a failure need the upstream's own answer to the question for the
+    /// result, and that it goes with what the record says.
     #[must_use]
     pub const fn proves(&self) -> Proof {
         match (self.status, &self.recorded) {
@@ -69,12 +113,13 @@ impl Record {
             (RecordStatus::Completed, Recorded::Result { is_error: true, .. })
             | (
                 RecordStatus::Failed | RecordStatus::Cancelled,
-                Recorded::Result { is_error: true, .. } | Recorded::Error { .. } | Recorded::Nothing,
+                Recorded::Result { is_error: true, .. } | Recorded::Error { .. },
             ) => Proof::Failed,
             (RecordStatus::Completed, Recorded::Error { .. } | Recorded::Nothing)
-            | (RecordStatus::Failed | RecordStatus::Cancelled, Recorded::Result { is_error: false, .. }) => {
-                Proof::Nothing
-            }
+            | (
+                RecordStatus::Failed | RecordStatus::Cancelled,
+                Recorded::Result { is_error: false, .. } | Recorded::Nothing,
+            ) => Proof::Nothing,
         }
     }
 }
@@ -93,13 +138,25 @@ mod tests {
             (S::Working, [P::NotYet; 4]),
             (S::InputRequired, [P::NotYet; 4]),
             (S::Completed, [P::Succeeded, P::Failed, P::Nothing, P::Nothing]),
-            (S::Failed, [P::Nothing, P::Failed, P::Failed, P::Failed]),
-            (S::Cancelled, [P::Nothing, P::Failed, P::Failed, P::Failed]),
+            (S::Failed, [P::Nothing, P::Failed, P::Failed, P::Nothing]),
+            (S::Cancelled, [P::Nothing, P::Failed, P::Failed, P::Nothing]),
         ] {
             for (recorded, proof) in all.clone().into_iter().zip(proofs) {
                 let record = Record { status, recorded };
                 assert_eq!(record.proves(), proof, "{record:?}");
             }
         }
+    }
+
+    #[test]
+    fn g09_a_tasks_id_is_never_shown_whole() {
+        for (id, shown) in
+            [("a", "…"), ("t/1", "t…"), ("0123456789", "01234…"), ("0123456789abcdefghij", "01234567…")]
+        {
+            assert_eq!(shown_task_id(id), shown);
+        }
+        assert_eq!(hide_task_id("no task 0123456789, 0123456789", "0123456789"), "no task 01234…, 01234…");
+        assert_eq!(hide_task_id(r#"{"x":"a\"bcd"}"#, "a\"bcd"), r#"{"x":"a\"…"}"#.replace("a\\\"", "a\""));
+        assert_eq!(hide_task_id("code -32602, task 2", "2"), "code -32602, task …");
     }
 }

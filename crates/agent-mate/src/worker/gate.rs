@@ -2,7 +2,7 @@
 
 use super::recorder::Recorder;
 use async_trait::async_trait;
-use mate_bridge::{Admission as Verdict, Call, Gate, Outcome as Carried, Receipt, Settled, Ticket};
+use mate_bridge::{Admission as Verdict, Call, Gate, Named, Outcome as Carried, Receipt, Settled, Ticket};
 use mate_engine::admit::{self, Admission, Admitted, Ended, Go, Request};
 use mate_guard::Redactor;
 use mate_model::{
@@ -49,8 +49,7 @@ impl WorkerGate {
     }
 
     fn clean(&self, text: &str) -> String {
-        let text = self.redactor.redact(text);
-        text.chars().take(MAX_DETAIL).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
+        self.redactor.shown(text, MAX_DETAIL).replace('\0', "\u{fffd}")
     }
 
     fn ended(&self, settled: &Settled) -> Ended {
@@ -148,9 +147,13 @@ impl Gate for WorkerGate {
         }
     }
 
-    async fn upstream_task(&self, operation: &str, id: &str) -> Result<(), String> {
+    async fn upstream_task(&self, operation: &str, id: &str) -> Result<Named, String> {
         let operation = operation.parse::<OperationId>().map_err(|error| error.to_string())?;
-        self.desk.upstream_task(operation, id).await.map_err(|error| error.to_string())
+        match self.desk.upstream_task(operation, id).await {
+            Ok(true) => Ok(Named::Noted),
+            Ok(false) => Ok(Named::AnotherCalls),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     async fn late(&self, operation: &str, outcome: Carried) {
@@ -181,6 +184,10 @@ impl Gate for WorkerGate {
 
     fn listed(&self) {
         self.listed.send_replace(true);
+    }
+
+    fn shown(&self, text: &str, characters: usize) -> String {
+        self.redactor.shown(text, characters)
     }
 
     fn diagnostic(&self, connection: Option<&str>, text: &str) {

@@ -42,8 +42,7 @@ impl Through {
     }
 
     fn clean(&self, text: &str) -> String {
-        let text = self.redactor.redact(text);
-        text.chars().take(300).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
+        self.redactor.shown(text, 300).replace('\0', "\u{fffd}")
     }
 
     async fn bounded<T>(&self, work: impl Future<Output = Result<T, String>>) -> Result<T, String> {

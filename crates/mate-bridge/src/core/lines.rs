@@ -18,11 +18,18 @@ const KEPT: usize = 512;
 pub(crate) struct Lines<R> {
     inner: BufReader<R>,
     max: usize,
+    /// Bytes of an oversized line that are kept at each end.
+    kept: usize,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(crate) fn new(inner: R, max: usize) -> Self {
-        Self { inner: BufReader::with_capacity(64 * 1024, inner), max }
+        Self { inner: BufReader::with_capacity(64 * 1024, inner), max, kept: KEPT }
+    }
+
+    /// Lines of which so many bytes are kept, of oversized ones as well.
+    pub(crate) fn keeping(inner: R, max: usize) -> Self {
+        Self { kept: max, ..Self::new(inner, max) }
     }
 
     pub(crate) async fn next(&mut self) -> std::io::Result<Line> {
@@ -40,16 +47,16 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             let used = end.map_or(chunk.len(), |e| e + 1);
             if !over && line.len() + part.len() > self.max {
                 over = true;
-                tail.extend_from_slice(&line[line.len().saturating_sub(KEPT)..]);
-                if line.len() < KEPT {
-                    line.extend_from_slice(&part[..part.len().min(KEPT)]);
+                tail.extend_from_slice(&line[line.len().saturating_sub(self.kept)..]);
+                if line.len() < self.kept {
+                    line.extend_from_slice(&part[..part.len().min(self.kept)]);
                 }
-                line.truncate(KEPT);
+                line.truncate(self.kept);
                 line.shrink_to_fit();
             }
             if over {
-                tail.extend_from_slice(&part[part.len().saturating_sub(KEPT)..]);
-                let cut = tail.len().saturating_sub(KEPT);
+                tail.extend_from_slice(&part[part.len().saturating_sub(self.kept)..]);
+                let cut = tail.len().saturating_sub(self.kept);
                 tail.drain(..cut);
             } else {
                 line.extend_from_slice(part);

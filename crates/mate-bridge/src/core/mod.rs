@@ -1,12 +1,14 @@
 //! JSON-RPC 2.0 as raw text: messages are split into their parts, never rebuilt from a model, so
 //! that what one side wrote is what the other side reads.
 
+mod bounded;
 pub(crate) mod fault;
 pub(crate) mod lines;
 pub(crate) mod message;
 pub(crate) mod object;
 pub(crate) mod schema;
 
+pub(crate) use bounded::{MOST, bounded};
 pub(crate) use fault::Fault;
 pub(crate) use message::{Answer, Id, Message, Notification, Request, Response};
 pub(crate) use object::Object;

@@ -1,5 +1,6 @@
 //! Tool arguments against the tool's own input schema, before anything else is decided.
 
+use super::bounded;
 use serde_json::{Value, value::RawValue};
 
 /// A compiled input schema. References to other documents are never fetched.
@@ -40,7 +41,7 @@ impl Schema {
 }
 
 fn shorten(text: &str) -> String {
-    text.chars().take(300).collect()
+    bounded(text).to_owned()
 }
 
 struct NoFetch;

@@ -46,6 +46,9 @@ impl Asked {
     }
 }
 
+/// The longest name of a tool that is told back, in characters.
+const NAME: usize = 100;
+
 /// Serves one call. To be run in a task that no dropped client can cancel.
 pub(crate) async fn serve(hub: &Arc<Hub>, caller: &Caller, params: Option<&RawValue>) -> Replied {
     let asked = match Asked::read(params) {
@@ -59,13 +62,15 @@ pub(crate) async fn serve(hub: &Arc<Hub>, caller: &Caller, params: Option<&RawVa
     let found = find(hub, &asked.name).await;
     let call = describe(hub, caller, &asked, found.as_ref());
     let checked = match &found {
-        None => Err(words::unknown_tool(&asked.name)),
+        None => Err(words::unknown_tool(&hub.gate.shown(&asked.name, NAME))),
         Some(found) => check(hub, found, &asked),
     };
     let found = match (checked, found) {
         (Ok(()), Some(found)) => found,
         (Err(why), _) => return refuse(hub, &call, &why).await,
-        (Ok(()), None) => return refuse(hub, &call, &words::unknown_tool(&asked.name)).await,
+        (Ok(()), None) => {
+            return refuse(hub, &call, &words::unknown_tool(&hub.gate.shown(&asked.name, NAME))).await;
+        }
     };
     match hub.gate.admit(&call).await {
         Admission::Refuse { text, receipt } => Replied { answer: words::error(&text), receipt },
@@ -110,7 +115,7 @@ fn empty() -> Box<RawValue> {
 fn check(hub: &Hub, found: &Exposed, asked: &Asked) -> Result<(), String> {
     let conn = &hub.conns[found.conn];
     if !hub.gate.granted(&conn.name, &found.tool.name) {
-        return Err(words::not_granted(&asked.name));
+        return Err(words::not_granted(&hub.gate.shown(&asked.name, NAME)));
     }
     let value: Value = match &asked.arguments {
         None => Value::Object(serde_json::Map::new()),
@@ -127,7 +132,7 @@ fn check(hub: &Hub, found: &Exposed, asked: &Asked) -> Result<(), String> {
         return Err(words::bad_arguments("`arguments` must be an object"));
     }
     match found.tool.schema() {
-        Ok(schema) => schema.check(&value).map_err(|e| words::bad_arguments(&e)),
+        Ok(schema) => schema.check(&value).map_err(|e| words::bad_arguments(&hub.shown(&e))),
         Err(why) => {
             let note = format!(
                 "the arguments of {:?} were not checked, its schema cannot be used: {why}",

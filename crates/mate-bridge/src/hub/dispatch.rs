@@ -6,14 +6,15 @@ use super::{
     catalogue::Exposed,
     client::{Caller, Replied},
     follow::{Following, Made},
-    lock, words,
+    lock,
+    verdict::judge,
+    words,
 };
 use crate::{
-    core::{Answer, Fault, Object, message::depth, raw},
+    core::{Answer, Fault, message::depth, raw},
     gate::{Gate, Outcome, Settled, Ticket},
     upstream::{End, Outgoing, Race, Reply},
 };
-use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use std::{pin::Pin, sync::Arc, time::Duration};
 use tokio::{sync::oneshot, task::JoinHandle, time::Sleep};
@@ -40,7 +41,7 @@ pub(super) async fn dispatch(
     let flight = Flight {
         conn: found.conn,
         operation: Some(operation.clone()),
-        as_task,
+        task: None,
         tool: found.tool.name.clone(),
         client: Arc::clone(&caller.client),
         outlet: Arc::clone(&caller.outlet),
@@ -76,8 +77,8 @@ fn for_runtime(hub: &Hub, operation: &str, outcome: Outcome) -> Answer {
         }
         Outcome::Answered { result, .. } | Outcome::InputRequired { result, .. } => Answer::Result(result),
         Outcome::RpcError { error } => Answer::Error(Fault(error)),
-        Outcome::NotSent { why } => words::error(&words::not_sent(operation, &why)),
-        Outcome::Unknown { why } => words::error(&words::unknown(operation, &why)),
+        Outcome::NotSent { why } => words::error(&words::not_sent(operation, &hub.shown(&why))),
+        Outcome::Unknown { why } => words::error(&words::unknown(operation, &hub.shown(&why))),
     }
 }
 
@@ -100,8 +101,8 @@ async fn send(hub: &Arc<Hub>, caller: &Caller, flight: Flight, params: Box<RawVa
         let why = format!("{} calls are already in flight at this connection", hub.limits.in_flight);
         return Outcome::NotSent { why };
     };
-    let (as_task, operation) = (flight.as_task, flight.operation.clone().unwrap_or_default());
-    let late = late(&hub.gate, &operation, as_task);
+    let operation = flight.operation.clone().unwrap_or_default();
+    let late = late(&hub.gate, &operation);
     let unwanted = flight.unwanted.clone();
     lock(&hub.flights).insert(id, flight);
     let _aloft = Aloft { hub, id };
@@ -118,11 +119,11 @@ async fn send(hub: &Arc<Hub>, caller: &Caller, flight: Flight, params: Box<RawVa
         Ok(answer) => answer,
         Err(outcome) => return outcome,
     };
-    match Made::read(as_task, &answer) {
+    match Made::read(&answer) {
         None => judge(answer),
         Some(Err(why)) => Outcome::Unknown { why },
         Some(Ok(made)) => {
-            let following = Following { hub, conn, operation: &operation, made, unwanted };
+            let following = Following { hub, conn, flight: id, operation: &operation, made, unwanted };
             following.end(caller, deadline).await
         }
     }
@@ -150,16 +151,20 @@ fn params(asked: Asked, found: &Exposed, ticket: &Ticket, id: u64, as_task: bool
 }
 
 /// What becomes of an answer that comes after the operation was settled.
-fn late(gate: &Arc<dyn Gate>, operation: &str, as_task: bool) -> Box<dyn FnOnce(End) + Send> {
+fn late(gate: &Arc<dyn Gate>, operation: &str) -> Box<dyn FnOnce(End) + Send> {
     let (gate, operation) = (Arc::clone(gate), operation.to_owned());
     Box::new(move |end| {
         let End::Answer(answer) = end else { return };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                match Made::read(as_task, &answer) {
+                match Made::read(&answer) {
                     None => gate.late(&operation, judge(answer)).await,
                     // What becomes of it is asked later.
-                    Some(Ok(made)) => made.tell(&*gate, &operation).await,
+                    Some(Ok(made)) => {
+                        if let Err(why) = made.tell(&*gate, &operation).await {
+                            gate.diagnostic(None, &format!("{operation}: {why}"));
+                        }
+                    }
                     Some(Err(why)) => gate.diagnostic(None, &format!("{operation}: {why}")),
                 }
             });
@@ -238,62 +243,4 @@ fn reap(mut sending: JoinHandle<()>, limit: Duration) {
             sending.abort();
         }
     });
-}
-
-/// The members of a result that are interpreted.
-#[derive(Deserialize)]
-struct Verdict {
-    #[serde(rename = "isError", default)]
-    is_error: bool,
-    #[serde(rename = "resultType", default)]
-    result_type: Option<Box<RawValue>>,
-    #[serde(rename = "requestState", default)]
-    state: Option<Box<RawValue>>,
-}
-
-/// An answer is an answer; one that cannot be read as a tool result proves nothing.
-pub(super) fn judge(answer: Answer) -> Outcome {
-    let result = match answer {
-        Answer::Error(fault) => {
-            return match Object::parse(&fault.0) {
-                Ok(_) => Outcome::RpcError { error: fault.0 },
-                Err(_) => {
-                    Outcome::Unknown { why: "the upstream answered with an error that cannot be read".into() }
-                }
-            };
-        }
-        Answer::Result(result) => result,
-    };
-    if !result.get().starts_with('{') {
-        return Outcome::Unknown { why: "the upstream answered, but not with a tool result".into() };
-    }
-    match serde_json::from_str::<Verdict>(result.get()) {
-        Ok(Verdict { result_type: Some(kind), state, .. }) if kind.get() == "\"input_required\"" => {
-            Outcome::InputRequired { result, state: state.unwrap_or_else(|| RawValue::NULL.to_owned()) }
-        }
-        Ok(Verdict { is_error, .. }) => Outcome::Answered { result, is_error },
-        Err(e) => {
-            Outcome::Unknown { why: format!("the upstream's answer cannot be read as a tool result: {e}") }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn judged(text: &str) -> Outcome {
-        judge(Answer::Result(RawValue::from_string(text.into()).unwrap()))
-    }
-
-    #[test]
-    fn g05_only_a_readable_answer_is_an_answer() {
-        assert!(matches!(judged("{}"), Outcome::Answered { is_error: false, .. }));
-        assert!(matches!(judged(r#"{"isError":true}"#), Outcome::Answered { is_error: true, .. }));
-        assert!(matches!(judged(r#"{"resultType":7}"#), Outcome::Answered { .. }));
-        assert!(matches!(judged(r#"{"resultType":"input_required"}"#), Outcome::InputRequired { .. }));
-        for bad in ["null", "7", "[]", r#"{"isError":"yes"}"#, r#"{"isError":false,"isError":true}"#] {
-            assert!(matches!(judged(bad), Outcome::Unknown { .. }), "{bad}");
-        }
-    }
 }

@@ -4,13 +4,13 @@ use super::{
     Hub,
     client::Caller,
     record::{Seen, Unread, read_status},
+    verdict::is_a_task,
 };
 use crate::{
-    core::{Answer, Object, raw},
-    gate::{Gate, Outcome},
+    core::{Answer, Object},
+    gate::{Gate, Named, Outcome},
 };
 use mate_model::record::{MAX_TASK_ID, Proof};
-use serde_json::json;
 use std::{pin::Pin, sync::Arc, time::Duration};
 use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,9 @@ const USUAL: Duration = Duration::from_secs(1);
 /// How often in a row an upstream may fail to say how a task stands.
 const FAILURES: u32 = 5;
 
+const ANOTHER_CALLS: &str =
+    "the upstream named the task of another call, whose record proves nothing of this one";
+
 /// A task that an upstream has made of a call.
 pub(super) struct Made {
     id: String,
@@ -29,11 +32,11 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Reads the answer to a call. None: it is the call's own answer, which an upstream may give as well. The error
-    /// says why the task cannot be followed.
-    pub(super) fn read(as_task: bool, answer: &Answer) -> Option<Result<Self, String>> {
+    /// Reads the answer to a call. None: it is the call's own answer, which an upstream may give as well, and which
+    /// counts whatever else it says. A task may also be made of a call unasked. The error says why it cannot be followed.
+    pub(super) fn read(answer: &Answer) -> Option<Result<Self, String>> {
         let Answer::Result(result) = answer else { return None };
-        let task = Object::parse(result).ok().filter(|_| as_task)?.object("task")?;
+        let task = Object::parse(result).ok().filter(|_| is_a_task(result))?.object("task")?;
         let id = task.text("taskId").filter(|id| !id.is_empty() && id.len() <= MAX_TASK_ID);
         let Some(id) = id else {
             return Some(Err("the upstream made a task of the call, without an id that can be used".into()));
@@ -43,16 +46,20 @@ impl Made {
         Some(Ok(Self { id, pause: pause(poll_ms) }))
     }
 
-    /// Has the id written down.
-    pub(super) async fn tell(&self, gate: &dyn Gate, operation: &str) {
+    /// Has the id written down. The error says why the task may not be followed.
+    pub(super) async fn tell(&self, gate: &dyn Gate, operation: &str) -> Result<(), String> {
         mate_fault::point_async!("bridge.task_made");
-        if let Err(why) = gate.upstream_task(operation, &self.id).await {
-            gate.diagnostic(
-                None,
-                &format!("{operation}: its upstream's task could not be written down: {why}"),
-            );
-        }
+        let named = gate.upstream_task(operation, &self.id).await;
         mate_fault::point_async!("bridge.task_noted");
+        match named {
+            Ok(Named::Noted) => Ok(()),
+            Ok(Named::AnotherCalls) => Err(ANOTHER_CALLS.to_owned()),
+            Err(why) => {
+                let text = format!("{operation}: its upstream's task could not be written down: {why}");
+                gate.diagnostic(None, &text);
+                Ok(())
+            }
+        }
     }
 }
 
@@ -64,6 +71,8 @@ fn pause(poll_ms: Option<u64>) -> Duration {
 pub(super) struct Following<'a> {
     pub(super) hub: &'a Arc<Hub>,
     pub(super) conn: usize,
+    /// The call's flight.
+    pub(super) flight: u64,
     pub(super) operation: &'a str,
     pub(super) made: Made,
     /// A stop was asked for.
@@ -75,7 +84,12 @@ impl Following<'_> {
     pub(super) async fn end(self, caller: &Caller, mut deadline: Pin<&mut Sleep>) -> Outcome {
         let (hub, id) = (self.hub, self.made.id.as_str());
         let conn = &hub.conns[self.conn];
-        self.made.tell(&*hub.gate, self.operation).await;
+        if !hub.claim(self.flight, id) {
+            return lost(ANOTHER_CALLS);
+        }
+        if let Err(why) = self.made.tell(&*hub.gate, self.operation).await {
+            return lost(&why);
+        }
         let (mut pause_now, mut failures, mut told) = (self.made.pause, 0, false);
         loop {
             let asking = async move {
@@ -147,11 +161,7 @@ fn came_to(seen: Seen) -> Came {
             Proof::Succeeded | Proof::Failed,
             Some(outcome @ (Outcome::Answered { .. } | Outcome::RpcError { .. })),
         ) => Came::To(outcome),
-        (Proof::Failed, _) => {
-            let message = format!("the tool's task is {}; its server gives no result", seen.status);
-            Came::To(Outcome::RpcError { error: raw(&json!({ "code": -32603, "message": message })) })
-        }
-        (Proof::Succeeded | Proof::Nothing, _) => {
+        (Proof::Succeeded | Proof::Failed | Proof::Nothing, _) => {
             Came::Nothing(format!("its record says {}, and its result does not go with that", seen.status))
         }
     }

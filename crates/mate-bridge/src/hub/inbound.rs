@@ -9,9 +9,6 @@ use async_trait::async_trait;
 use serde_json::json;
 use std::sync::Weak;
 
-/// Longest diagnostic line that is passed on, in characters.
-const LINE: usize = 500;
-
 pub(super) struct Ear {
     pub(super) hub: Weak<Hub>,
     pub(super) conn: usize,
@@ -139,8 +136,7 @@ impl Inbound for Ear {
 
     fn diagnostic(&self, text: &str) {
         let Some(hub) = self.hub.upgrade() else { return };
-        let text: String = text.chars().take(LINE).collect();
-        hub.gate.diagnostic(Some(&hub.conns[self.conn].name), &text);
+        hub.gate.diagnostic(Some(&hub.conns[self.conn].name), text);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Conn, Hub, lock};
 use crate::{
     config::Limits,
-    core::{Answer, Fault, Object, raw, schema::Schema},
+    core::{Answer, Fault, Object, bounded, raw, schema::Schema},
     upstream::{End, Hello, Outgoing, Reply},
 };
 use serde_json::{json, value::RawValue};
@@ -234,6 +234,7 @@ impl Hub {
             Ok(Answer::Result(result)) => Ok(result),
             Ok(Answer::Error(fault)) => Err(fault),
             Err(why) => {
+                let why = self.shown(&why);
                 Err(Fault::internal(&format!("the connection {:?} did not answer: {why}", conn.name)))
             }
         }
@@ -270,5 +271,5 @@ fn tool(item: Item) -> Arc<Tool> {
 }
 
 fn shown(fault: &Fault) -> String {
-    fault.0.get().chars().take(300).collect()
+    bounded(fault.0.get()).to_owned()
 }

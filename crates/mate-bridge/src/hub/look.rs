@@ -1,7 +1,7 @@
 //! A read for Agent Mate itself: whether a call has happened.
 
 use super::{Hub, listing::Tool, lock};
-use crate::core::raw;
+use crate::core::{bounded, raw};
 use mate_model::ConnectionId;
 use serde_json::{Map, Value, json, value::RawValue};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Hub {
         }
         let params = raw(&json!({ "name": tool, "arguments": arguments }));
         let result = self.ask(&self.conns[conn], "tools/call", params).await;
-        let result = result.map_err(|fault| fault.0.get().chars().take(300).collect::<String>())?;
+        let result = result.map_err(|fault| bounded(fault.0.get()).to_owned())?;
         if result.get().len() > LARGEST {
             return Err("the answer is larger than 1 MiB".to_owned());
         }

@@ -12,6 +12,7 @@ mod names;
 mod record;
 pub(crate) mod report;
 pub(crate) mod routes;
+mod verdict;
 mod words;
 
 use crate::{
@@ -37,6 +38,9 @@ use std::{
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
+/// The longest text that is told the runtime beside a result, in characters.
+const SHOWN: usize = 2000;
+
 /// One connection of the session.
 pub(crate) struct Conn {
     pub(crate) id: ConnectionId,
@@ -54,8 +58,8 @@ pub(crate) struct Flight {
     pub(crate) conn: usize,
     /// `None` for a read.
     pub(crate) operation: Option<String>,
-    /// The upstream was asked to carry it out as a task.
-    pub(crate) as_task: bool,
+    /// What the upstream calls the task that it has made of it.
+    pub(crate) task: Option<String>,
     pub(crate) tool: String,
     pub(crate) client: Arc<Client>,
     /// Where messages about it go.
@@ -134,6 +138,11 @@ impl Hub {
 
     pub(crate) fn clients(&self) -> Vec<Arc<Client>> {
         lock(&self.clients).clone()
+    }
+
+    /// A text that may hold an upstream's words, as it may be told: without secrets, and then cut.
+    pub(crate) fn shown(&self, text: &str) -> String {
+        self.gate.shown(text, SHOWN)
     }
 
     /// Sends a notification to every client.

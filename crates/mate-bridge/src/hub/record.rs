@@ -2,20 +2,22 @@
 //!
 //! `tasks/get` and `tasks/result` change nothing, and so may be asked again.
 
-use super::{Conn, Hub, catalogue::Exposed, dispatch::judge, lock};
+use super::{Conn, Flight, Hub, catalogue::Exposed, lock, verdict::judge_record};
 use crate::{
-    core::{Answer, Object, raw},
+    core::{Answer, Object, bounded, raw},
     gate::Outcome,
 };
 use mate_model::{
     ConnectionId,
-    record::{Record, RecordStatus, Recorded},
+    record::{Record, RecordStatus, Recorded, hide_task_id},
 };
 use serde_json::{json, value::RawValue};
 use std::time::Duration;
 
 /// The code of an upstream that does not know a task (JSON-RPC: invalid parameters).
 const INVALID_PARAMS: i64 = -32602;
+/// In characters: not cut yet.
+const WHOLE: usize = 1 << 16;
 
 /// A record as it was read.
 pub(super) struct Seen {
@@ -54,7 +56,9 @@ pub(super) fn read_status(task: &Object, id: &str) -> Result<(RecordStatus, Opti
         return Err("it answered with another task than it was asked for".to_owned());
     }
     let status = task.text("status").unwrap_or_default();
-    let status = status.parse::<RecordStatus>().map_err(|error| error.to_string())?;
+    let status = status
+        .parse::<RecordStatus>()
+        .map_err(|_| format!("it gave a status that tasks do not have: {}", bounded(&status)))?;
     let poll = task.get("pollInterval").and_then(|raw| serde_json::from_str::<f64>(raw.get()).ok());
     // Truncated and clamped by the cast: anything odd becomes a number within the limits.
     #[expect(
@@ -66,6 +70,22 @@ pub(super) fn read_status(task: &Object, id: &str) -> Result<(RecordStatus, Opti
 }
 
 impl Hub {
+    /// Notes what the upstream calls the task of a flight; not when that is the task of another one.
+    pub(super) fn claim(&self, flight: u64, id: &str) -> bool {
+        let mut flights = lock(&self.flights);
+        let Some(conn) = flights.get(&flight).map(|own| own.conn) else { return false };
+        let taken = |(other, known): (&u64, &Flight)| {
+            *other != flight && known.conn == conn && known.task.as_deref() == Some(id)
+        };
+        if flights.iter().any(taken) {
+            return false;
+        }
+        if let Some(own) = flights.get_mut(&flight) {
+            own.task = Some(id.to_owned());
+        }
+        true
+    }
+
     /// Whether calls of a tool are carried out as tasks.
     pub(super) fn carries_out_as_task(&self, found: &Exposed) -> bool {
         let offer = lock(&self.conns[found.conn].listing).offer.clone();
@@ -81,9 +101,19 @@ impl Hub {
         }
     }
 
-    /// Asks how a task stands, and for its result when it is over. Of one that waits for an answer of ours the result is
-    /// asked for as well: that is where its question comes.
+    /// Asks how a task stands, and for its result when it is over. What is said of it does not hold its id.
     pub(super) async fn record(&self, conn: &Conn, id: &str) -> Result<Seen, Unread> {
+        // Secrets are taken out first: afterwards they might not be found any more.
+        let hidden = |why: String| hide_task_id(&self.gate.shown(&why, WHOLE), id);
+        self.ask_record(conn, id).await.map_err(|unread| match unread {
+            Unread::Forgotten(why) => Unread::Forgotten(hidden(why)),
+            Unread::Lost(why) => Unread::Lost(hidden(why)),
+        })
+    }
+
+    /// Of one that waits for an answer of ours the result is
+    /// asked for as well: that is where its question comes.
+    async fn ask_record(&self, conn: &Conn, id: &str) -> Result<Seen, Unread> {
         let params = || raw(&json!({ "taskId": id }));
         let bound = self.limits.read.max(self.limits.start);
         let answer = self.read(conn, "tasks/get", params(), bound).await.map_err(Unread::Lost)?;
@@ -102,8 +132,9 @@ impl Hub {
                 None
             }
             RecordStatus::Completed | RecordStatus::Failed | RecordStatus::Cancelled => {
-                let answer = self.read(conn, "tasks/result", params(), bound).await;
-                answer.ok().map(judge)
+                // Without the upstream's own answer nothing is proved, whatever the status says.
+                let answer = self.read(conn, "tasks/result", params(), bound).await.map_err(Unread::Lost)?;
+                Some(judge_record(answer, id))
             }
         };
         Ok(Seen { status, result, poll_ms })
@@ -122,7 +153,7 @@ impl Hub {
 const CANCEL: Duration = Duration::from_secs(10);
 
 fn refused(error: &RawValue) -> Unread {
-    let shown: String = error.get().chars().take(200).collect();
+    let shown = bounded(error.get());
     let code = Object::parse(error).ok().and_then(|error| error.get("code")?.get().parse::<i64>().ok());
     if code == Some(INVALID_PARAMS) {
         Unread::Forgotten(format!("the upstream does not know the task (any more): {shown}"))

@@ -69,6 +69,7 @@ async fn initialize(hub: &Arc<Hub>, caller: &Caller, params: Option<&RawValue>) 
         catalogue.offers.iter().zip(&hub.conns).filter(|(_, c)| hub.gate.connection_granted(&c.name))
     {
         if let Some(text) = offer.as_ref().and_then(|o| o.hello.instructions.as_deref()) {
+            let text = hub.gate.shown(text, 4000);
             instructions.push_str(&format!("\n\nThe tools of {:?} say of themselves: {text}", conn.name));
         }
     }

@@ -37,7 +37,6 @@ pub(super) fn stored(operation: &str, result: Box<RawValue>) -> Answer {
 }
 
 pub(super) fn unknown_tool(name: &str) -> String {
-    let name: String = name.chars().take(100).collect();
     format!(
         "There is no tool {name:?} here. Nothing was done. List the tools again and use one of those; \
          if none fits, report that you are blocked."
@@ -45,7 +44,6 @@ pub(super) fn unknown_tool(name: &str) -> String {
 }
 
 pub(super) fn not_granted(name: &str) -> String {
-    let name: String = name.chars().take(100).collect();
     format!(
         "The tool {name:?} is not granted to this project (any more). Nothing was done. \
          Do not try to reach the same effect another way; go on without it or report that you are blocked."

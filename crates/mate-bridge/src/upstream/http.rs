@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::{HttpSpec, Limits},
-    core::{Answer, message},
+    core::{Answer, bounded, message},
 };
 use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -161,7 +161,7 @@ impl Wire {
         let hello = match end.await {
             Ok(End::Answer(Answer::Result(result))) => Hello::read(&result)?,
             Ok(End::Answer(Answer::Error(fault))) => {
-                let shown: String = fault.0.get().chars().take(300).collect();
+                let shown = bounded(fault.0.get());
                 return Err(format!("it refused the handshake: {shown}"));
             }
             Ok(End::NotSent(why) | End::Unknown(why)) => return Err(why),

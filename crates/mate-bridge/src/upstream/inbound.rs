@@ -1,6 +1,6 @@
 //! What an upstream may say unasked.
 
-use crate::core::{Answer, Message, Notification, Request, message};
+use crate::core::{Answer, MOST, Message, Notification, Request, message};
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ pub(crate) fn read(inbound: &dyn Inbound, text: &[u8]) -> Option<Message> {
     match Message::read(text) {
         Ok(message) => Some(message),
         Err(error) => {
-            let shown: String = String::from_utf8_lossy(&text[..text.len().min(200)]).into_owned();
-            inbound.diagnostic(&format!("it sent what is no message ({error}): {shown:?}"));
+            let shown = String::from_utf8_lossy(&text[..text.len().min(MOST)]);
+            inbound.diagnostic(&format!("it sent what is no message ({error}): {shown}"));
             None
         }
     }

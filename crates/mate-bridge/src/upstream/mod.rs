@@ -20,7 +20,7 @@ pub(crate) use reply::{End, Race, Reply};
 pub(crate) use sse::Events as SseEvents;
 pub(crate) use stdio::StdioUpstream;
 
-use crate::core::{OLD_UPSTREAM_VERSIONS, Object, VERSIONS, raw};
+use crate::core::{OLD_UPSTREAM_VERSIONS, Object, VERSIONS, bounded, raw};
 use async_trait::async_trait;
 use serde_json::{json, value::RawValue};
 use std::sync::Arc;
@@ -62,8 +62,8 @@ impl Hello {
             Object::parse(result).map_err(|e| format!("its initialize result cannot be read: {e}"))?;
         let version = object.text("protocolVersion").unwrap_or_default();
         if !VERSIONS.contains(&version.as_str()) && !OLD_UPSTREAM_VERSIONS.contains(&version.as_str()) {
-            let shown: String = version.chars().take(40).collect();
-            return Err(format!("it speaks protocol version {shown:?}, which Agent Mate does not"));
+            let shown = bounded(&version);
+            return Err(format!("it speaks protocol version {shown}, which Agent Mate does not"));
         }
         let can = object.object("capabilities").unwrap_or_default();
         let resources = can.object("resources");
@@ -81,7 +81,7 @@ impl Hello {
             prompts: can.object("prompts").is_some(),
             completions: can.object("completions").is_some(),
             logging: can.object("logging").is_some(),
-            instructions: object.text("instructions").map(|t| t.chars().take(4000).collect()),
+            instructions: object.text("instructions").map(|text| bounded(&text).to_owned()),
         })
     }
 

@@ -4,7 +4,7 @@ use super::{End, Hello, Inbound, Outgoing, Reply, inbound};
 use crate::{
     config::{Child, Limits},
     core::{
-        Message, Response,
+        MOST, Message, Response, bounded,
         lines::{Line, Lines, guess_id},
         message,
     },
@@ -141,7 +141,7 @@ impl Link {
         let hello = match end.await {
             Ok(End::Answer(crate::core::Answer::Result(result))) => Hello::read(&result)?,
             Ok(End::Answer(crate::core::Answer::Error(fault))) => {
-                let shown: String = fault.0.get().chars().take(300).collect();
+                let shown = bounded(fault.0.get());
                 return Err(format!("it refused the handshake: {shown}"));
             }
             Ok(End::NotSent(why) | End::Unknown(why)) => return Err(why),
@@ -315,7 +315,8 @@ impl Link {
     }
 
     async fn read_stderr(self: Arc<Self>, stderr: Box<dyn AsyncRead + Send + Unpin>) {
-        let mut lines = Lines::new(stderr, 4096);
+        // What is longer is cut where it is not shown any more: the beginning of a secret at the cut cannot be found.
+        let mut lines = Lines::keeping(stderr, MOST);
         loop {
             let text = match lines.next().await {
                 Ok(Line::Text(text)) => text,

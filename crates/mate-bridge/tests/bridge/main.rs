@@ -9,6 +9,7 @@ mod http_truth;
 mod https;
 mod odd_results;
 mod rounds;
+mod secrets;
 mod stdio_truth;
 mod support;
 mod tasks;

@@ -13,6 +13,10 @@ use std::{
 
 const RESULT: &str = r#"{"content":[{"type":"text","text":"ok","odd":1.10}],"structuredContent":{"n":12345678901234567890.5},"x":null,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t/1"}}}"#;
 
+const REFUSED: &str = r#"error:{"code":-32000,"message":"it failed"}"#;
+const OF_ANOTHER: &str =
+    r#"{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t/2"}}}"#;
+
 fn task(status: &str) -> String {
     let time = "2025-11-25T10:30:00Z";
     json!({ "taskId": "t/1", "status": status, "createdAt": time, "lastUpdatedAt": time, "ttl": null, "pollInterval": 1 })
@@ -103,8 +107,16 @@ async fn g05_what_a_task_comes_to_is_what_its_record_proves() {
         ("completed", RESULT, "answered"),
         ("completed", error, "error"),
         ("failed", error, "error"),
-        ("failed", "7", "rpc_error"),
-        ("cancelled", "7", "rpc_error"),
+        ("failed", REFUSED, "rpc_error"),
+        ("cancelled", REFUSED, "rpc_error"),
+        // Only the upstream's own answer counts, whatever the status.
+        ("failed", "7", "unknown"),
+        ("cancelled", "7", "unknown"),
+        ("completed", REFUSED, "unknown"),
+        ("completed", "{}", "unknown"),
+        ("completed", r#"{"task":{"taskId":"t/1","status":"completed"}}"#, "unknown"),
+        ("completed", r#"{"resultType":"odd","content":[]}"#, "unknown"),
+        ("completed", OF_ANOTHER, "unknown"),
         // A record whose result says otherwise proves nothing, however often it is asked for.
         ("completed", "7", "unknown"),
         ("failed", RESULT, "unknown"),
@@ -129,6 +141,10 @@ async fn g05_a_task_without_a_usable_id_is_unknown_and_an_answer_at_once_is_an_a
         (format!(r#"{{"task":{{"taskId":"{}"}}}}"#, "x".repeat(1025)), "unknown"),
         (r#"{"task":{"status":"working"}}"#.to_owned(), "unknown"),
         (RESULT.to_owned(), "answered"),
+        // A result is a result, whatever else it says.
+        (format!(r#"{{"content":[],"task":{}}}"#, task("working")), "answered"),
+        (format!(r#"{{"isError":true,"task":{}}}"#, task("working")), "error"),
+        (r#"{"resultType":"task","taskId":"t/1"}"#.to_owned(), "unknown"),
     ] {
         let (rig, heard) =
             upstream("optional", move |message| (message["method"] == "tools/call").then(|| made.clone()))
@@ -171,4 +187,63 @@ async fn g05_a_name_that_comes_late_is_written_down_and_is_no_answer() {
     open.store(true, Ordering::SeqCst);
     until("the late name", || !rig.notes.upstream_tasks.lock().unwrap().is_empty()).await;
     assert!(rig.notes.late.lock().unwrap().is_empty(), "a name is no result");
+}
+
+#[tokio::test]
+async fn g05_a_task_that_is_made_unasked_is_followed_as_well() {
+    let (rig, heard) = upstream("forbidden", |_| None).await;
+    let mut client = rig.client().await;
+    client.call(1, "up__get", &json!({})).await;
+    assert_eq!(of_method(&heard, "tools/call")[0]["params"].get("task"), None);
+    assert_eq!(rig.notes.outcomes(), ["answered"]);
+    assert_eq!(*rig.notes.upstream_tasks.lock().unwrap(), [("op_1".to_owned(), "t/1".to_owned())]);
+}
+
+#[tokio::test]
+async fn g05_the_task_of_another_call_is_not_followed() {
+    let (rig, heard) = upstream("optional", |_| None).await;
+    let mut client = rig.client().await;
+    client.call(1, "up__get", &json!({ "n": 1 })).await;
+    let answer = client.call(2, "up__get", &json!({ "n": 2 })).await;
+    assert!(text(&answer).contains("the task of another call"), "{answer}");
+    assert_eq!(rig.notes.outcomes(), ["answered", "unknown"]);
+    assert_eq!(of_method(&heard, "tasks/result").len(), 1);
+}
+
+#[tokio::test]
+async fn g05_a_result_that_could_not_be_fetched_is_asked_for_again() {
+    let lost = AtomicUsize::new(0);
+    let (rig, _) = upstream("optional", move |message| match message["method"].as_str()? {
+        "tasks/get" => Some(task("failed")),
+        // Too large to be taken: it is as if it had not come.
+        "tasks/result" if lost.fetch_add(1, Ordering::SeqCst) == 0 => {
+            Some(format!(r#"{{"content":["{}"]}}"#, "x".repeat(33 << 20)))
+        }
+        "tasks/result" => Some(REFUSED.to_owned()),
+        _ => None,
+    })
+    .await;
+    let mut client = rig.client().await;
+    client.call(1, "up__get", &json!({})).await;
+    let settled = rig.notes.settled.lock().unwrap();
+    let outcome = &settled[0].1.outcome;
+    let own =
+        matches!(outcome, mate_bridge::Outcome::RpcError { error } if error.get().contains("it failed"));
+    assert!(own, "the upstream's own error: {outcome:?}");
+}
+
+#[tokio::test]
+async fn g09_a_tasks_id_is_not_in_what_is_said_of_it() {
+    const ID: &str = "capability-0123456789-0123456789";
+    let (rig, _) = upstream("optional", |message| match message["method"].as_str()? {
+        "tools/call" => Some(format!(r#"{{"task":{}}}"#, task("working").replace("t/1", ID))),
+        "tasks/get" => Some(format!(r#"error:{{"code":-32602,"message":"no task {ID} here"}}"#)),
+        _ => None,
+    })
+    .await;
+    let mut client = rig.client().await;
+    let answer = client.call(1, "up__get", &json!({})).await;
+    assert!(text(&answer).contains("no task capabili… here"), "{answer}");
+    let said = format!("{answer} {:?}", rig.notes.settled.lock().unwrap());
+    assert!(!said.contains(ID), "{said}");
 }

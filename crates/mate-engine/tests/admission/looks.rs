@@ -195,7 +195,7 @@ async fn g05_a_record_and_a_recipe_take_turns_and_the_record_is_first() {
     assert_eq!(kind(ledger.resolution(second).await.unwrap().unwrap()), EvidenceKind::UpstreamRecord);
     assert_eq!(
         ledger.last_look(second).await.unwrap().unwrap(),
-        "the upstream's task t/b: it says completed, with its result"
+        "the upstream's task t…: it says completed, with its result"
     );
 }
 
@@ -206,7 +206,7 @@ async fn g09_the_name_of_an_upstreams_task_is_sealed_and_the_first_one_stands() 
     let lost = lost_task(&rig, "a").await;
     rig.desk.upstream_task(lost, "another").await.unwrap();
     let kept = rig.reader.upstream_task(lost).await.unwrap().unwrap();
-    assert_eq!(kept.shown, "t/a");
+    assert_eq!(kept.shown, "t…", "never the whole name");
     assert!(!kept.sealed.windows(3).any(|part| part == b"t/a"));
     let upstream = Upstream { record: record(RecordStatus::Completed), ..Upstream::new(&rig, &house) };
     // It came after the call was given up, and is asked for from then on.
@@ -225,4 +225,18 @@ async fn g05_an_answer_that_says_a_member_twice_settles_nothing() {
     assert_eq!(look_for(&upstream, &[lost]).await, [(lost, Some(Look::CannotTell))]);
     assert_eq!(upstream.asked().len(), 1);
     assert!(rig.engine.ledger.resolution(lost).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn g05_a_name_that_another_call_has_is_not_taken() {
+    let house = House::with(EffectClass::Effect).await;
+    let rig = house.host().await;
+    let (first, second) = (rig.go("a").await, rig.go("b").await);
+    let names = async |operation, name| rig.desk.upstream_task(operation, name).await.unwrap();
+    assert!(names(first.operation(), "t/1").await);
+    assert!(names(first.operation(), "t/1").await, "told twice, it is still its own");
+    assert!(!names(second.operation(), "t/1").await);
+    let (first, second) = (rig.lose(first).await, rig.lose(second).await);
+    assert!(rig.reader.upstream_task(first).await.unwrap().is_some());
+    assert!(rig.reader.upstream_task(second).await.unwrap().is_none());
 }

@@ -32,6 +32,8 @@ pub(super) const UNANSWERED: usize = 64;
 const AFTERLIFE: Duration = Duration::from_millis(500);
 const STDERR_LINES: usize = 50;
 const STDERR_LINE: usize = 2_000;
+/// How much of what is no message is handed on: more than is shown, since secrets are taken out of it afterwards.
+const SAMPLE: usize = 64 * 1024;
 
 /// What a task reads from each complaint of the runtime.
 pub(super) type OnStderr = Arc<dyn Fn(&str) + Send + Sync>;
@@ -176,7 +178,7 @@ impl Reader {
     async fn garbage(&mut self, text: &str) -> Result<(), ()> {
         self.garbage = self.garbage.saturating_add(1);
         if self.garbage.is_power_of_two() {
-            let diagnostic = Diagnostic::Garbage { lines: self.garbage, sample: parse::cut(text, 200) };
+            let diagnostic = Diagnostic::Garbage { lines: self.garbage, sample: parse::cut(text, SAMPLE) };
             return self.tell(Event::Diagnostic(diagnostic)).await;
         }
         Ok(())

@@ -4,10 +4,11 @@ use super::{JournalReader, operation_row::number};
 use crate::{Row, Statement, StoreError, Value, decode as read, params::params};
 use mate_model::{Micros, OperationId};
 
-const NOTE: &str = "INSERT INTO upstream_tasks (session, number, sealed, shown, known_at)
-    VALUES ($1, $2, $3, $4, $5) ON CONFLICT (session, number) DO NOTHING";
-const ONE: &str = "SELECT number, sealed, shown, known_at FROM upstream_tasks
+const NOTE: &str = "INSERT INTO upstream_tasks (session, number, sealed, digest, shown, known_at)
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
+const ONE: &str = "SELECT number, sealed, digest, shown, known_at FROM upstream_tasks
     WHERE session = $1 AND number = $2";
+const NAMED: &str = "SELECT number FROM upstream_tasks WHERE session = $1 AND digest = $2";
 const OF_UNKNOWN: &str = "SELECT o.number FROM operations o
     JOIN upstream_tasks t ON t.session = o.session AND t.number = o.number
     WHERE o.session = $1 AND o.state = 'unknown' AND o.number >= $2 AND o.number <= $3 ORDER BY o.number";
@@ -17,21 +18,31 @@ const OF_UNKNOWN: &str = "SELECT o.number FROM operations o
 pub struct UpstreamTask {
     /// The id as the upstream gave it, sealed.
     pub sealed: Vec<u8>,
-    /// The id as it is shown: redacted, bounded.
+    /// By which the id is known again, without telling it; no two operations of a session have the same.
+    pub digest: Vec<u8>,
+    /// What is shown of the id: never all.
     pub shown: String,
     /// When it was known.
     pub known_at: Micros,
 }
 
-/// Writes an id down; the first one of an operation stands.
+/// Writes an id down; the first one of an operation stands, and the first operation with it.
 pub(super) fn note(session: &Value, place: i64, task: &UpstreamTask) -> Statement {
-    let values = params![session.clone(), place, task.sealed.clone(), task.shown.as_str(), task.known_at];
+    let values = params![
+        session.clone(),
+        place,
+        task.sealed.clone(),
+        task.digest.clone(),
+        task.shown.as_str(),
+        task.known_at
+    ];
     Statement::any(NOTE, values)
 }
 
 fn decode(row: &Row) -> Result<UpstreamTask, StoreError> {
     Ok(UpstreamTask {
         sealed: row.blob("sealed")?.to_vec(),
+        digest: row.blob("digest")?.to_vec(),
         shown: row.text("shown")?.to_owned(),
         known_at: read::micros(row, "known_at")?,
     })
@@ -45,6 +56,17 @@ impl JournalReader {
     pub async fn upstream_task(&self, id: OperationId) -> Result<Option<UpstreamTask>, StoreError> {
         let values = params![self.key.clone(), number(self.session, id)?];
         read::first(&self.db.fetch(ONE, values).await?, decode)
+    }
+
+    /// The operation whose upstream's task has an id of this digest.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn upstream_task_named(&self, digest: &[u8]) -> Result<Option<OperationId>, StoreError> {
+        let values = params![self.key.clone(), digest.to_vec()];
+        let session = self.session;
+        let of = |row: &Row| Ok(OperationId { session, number: row.number("number")? });
+        read::first(&self.db.fetch(NAMED, values).await?, of)
     }
 
     /// The unknown operations from `first` to `last` whose upstream's task is known.

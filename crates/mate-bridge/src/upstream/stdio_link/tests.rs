@@ -11,6 +11,22 @@ use tokio::{io::DuplexStream, sync::Notify};
 
 struct Deaf;
 
+/// Keeps the lines for the log.
+#[derive(Default)]
+struct Scribe(Mutex<Vec<String>>);
+
+#[async_trait::async_trait]
+impl Inbound for Scribe {
+    async fn request(&self, _: Option<u64>, _: &Request) -> Answer {
+        Answer::Result(raw(&serde_json::json!({})))
+    }
+    fn notification(&self, _: Option<u64>, _: Notification) {}
+    fn connected(&self) {}
+    fn diagnostic(&self, text: &str) {
+        lock(&self.0).push(text.to_owned());
+    }
+}
+
 #[async_trait::async_trait]
 impl Inbound for Deaf {
     async fn request(&self, _: Option<u64>, _: &Request) -> Answer {
@@ -119,4 +135,34 @@ async fn g05_a_call_that_was_written_whole_is_lost_with_the_link() {
     sending.await.expect("sent");
     drop(scene.output);
     assert!(matches!(end.await, Ok(End::Unknown(_))));
+}
+
+#[tokio::test]
+async fn g09_a_secret_in_an_odd_line_or_a_complaint_is_handed_on_whole() {
+    const CANARY: &str = "cAnArY0123456789zyxwvutsrqponmlkjihgfedc";
+    // Across every place where lines were ever cut.
+    let cuts = [200_usize, 500, 512, 4096].into_iter().flat_map(|cut| cut - 90..=cut + 1);
+    let lines: String = cuts.map(|at| format!("{}{CANARY} end\n", "x".repeat(at))).collect();
+    let expected = lines.lines().count();
+    for to_stderr in [true, false] {
+        let (stdout, mut output) = tokio::io::duplex(1024);
+        let (stderr, mut complaints) = tokio::io::duplex(1024);
+        let child = Child {
+            stdin: Box::new(tokio::io::sink()),
+            stdout: Box::new(stdout),
+            stderr: Some(Box::new(stderr)),
+            exit: Box::pin(std::future::pending()),
+            end: Box::new(|| {}),
+        };
+        let scribe = Arc::new(Scribe::default());
+        let inbound: Arc<dyn Inbound> = Arc::clone(&scribe) as _;
+        let _link = Link::start(child, Limits::default(), inbound);
+        let to = if to_stderr { &mut complaints } else { &mut output };
+        to.write_all(lines.as_bytes()).await.expect("read");
+        while lock(&scribe.0).len() < expected {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+        let heard = lock(&scribe.0);
+        assert!(heard.iter().all(|line| line.contains(&format!("{CANARY} end"))), "stderr: {to_stderr}");
+    }
 }

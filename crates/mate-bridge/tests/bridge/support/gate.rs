@@ -1,7 +1,7 @@
 //! A gate that admits and writes down what it is told; a clock and ids that only count.
 
 use async_trait::async_trait;
-use mate_bridge::{Admission, Call, Gate, Outcome, Receipt, Settled, Ticket};
+use mate_bridge::{Admission, Call, Gate, Named, Outcome, Receipt, Settled, Ticket};
 use mate_model::{Clock, Entropy, Micros};
 use serde_json::value::RawValue;
 use std::{
@@ -54,6 +54,8 @@ pub(crate) struct Notes {
     pub(crate) call_ids: Mutex<Vec<Option<String>>>,
     pub(crate) continues: Mutex<Vec<Option<String>>>,
     pub(crate) listed: AtomicU64,
+    /// What no text that is shown may hold.
+    pub(crate) secret: Mutex<Option<String>>,
 }
 
 /// Counts when it is dropped unheard.
@@ -111,9 +113,13 @@ impl Gate for Notes {
             delivered.lock().unwrap().push(ticket.operation);
         }))
     }
-    async fn upstream_task(&self, operation: &str, id: &str) -> Result<(), String> {
-        self.upstream_tasks.lock().unwrap().push((operation.into(), id.into()));
-        Ok(())
+    async fn upstream_task(&self, operation: &str, id: &str) -> Result<Named, String> {
+        let mut known = self.upstream_tasks.lock().unwrap();
+        if known.iter().any(|(other, known)| known == id && other != operation) {
+            return Ok(Named::AnotherCalls);
+        }
+        known.push((operation.into(), id.into()));
+        Ok(Named::Noted)
     }
     async fn late(&self, operation: &str, outcome: Outcome) {
         self.late.lock().unwrap().push((operation.into(), outcome));
@@ -124,6 +130,13 @@ impl Gate for Notes {
     }
     fn listed(&self) {
         self.listed.fetch_add(1, Ordering::Relaxed);
+    }
+    fn shown(&self, text: &str, characters: usize) -> String {
+        let text = match &*self.secret.lock().unwrap() {
+            Some(secret) => text.replace(secret, "[redacted]"),
+            None => text.to_owned(),
+        };
+        text.chars().take(characters).collect()
     }
     fn diagnostic(&self, connection: Option<&str>, text: &str) {
         self.diagnostics.lock().unwrap().push(format!("{}: {text}", connection.unwrap_or("-")));

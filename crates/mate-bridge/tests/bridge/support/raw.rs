@@ -9,7 +9,8 @@ use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream,
 };
 
-/// An upstream over an in-memory pipe: `answer` maps a request (as it came) to the `result` text, or to nothing.
+/// An upstream over an in-memory pipe: `answer` maps a request (as it came) to the `result` text, to `error:` and the
+/// text of an error, or to nothing.
 pub(crate) fn scripted(
     answer: impl Fn(&Value) -> Option<String> + Send + Sync + 'static,
 ) -> impl Fn(DuplexStream) + Send + Sync + 'static {
@@ -26,8 +27,12 @@ pub(crate) fn scripted(
                 }
                 let result = answer(&message).or_else(|| standard(&message));
                 if let Some(result) = result {
+                    let (member, value) = match result.strip_prefix("error:") {
+                        Some(error) => ("error", error),
+                        None => ("result", result.as_str()),
+                    };
                     let text =
-                        format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}\n", message["id"]);
+                        format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"{member}\":{value}}}\n", message["id"]);
                     if writer.write_all(text.as_bytes()).await.is_err() {
                         return;
                     }

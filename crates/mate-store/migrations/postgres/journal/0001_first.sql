@@ -176,14 +176,16 @@ CREATE TABLE kept_results (
 );
 
 -- What upstreams call the tasks as which they carry calls out: the id sealed, because it may be all that it takes to
--- fetch the result, and as it is shown.
+-- fetch the result, a keyed digest by which it is known again, and what is shown of it.
 CREATE TABLE upstream_tasks (
     session TEXT COLLATE "C" NOT NULL,
     number BIGINT NOT NULL,
     sealed BYTEA NOT NULL,
+    digest BYTEA NOT NULL CHECK (length(digest) = 32),
     shown TEXT COLLATE "C" NOT NULL,
     known_at BIGINT NOT NULL,
     PRIMARY KEY (session, number),
+    CONSTRAINT upstream_tasks_named UNIQUE (session, digest),
     FOREIGN KEY (session, number) REFERENCES operations (session, number)
 );
 

@@ -176,14 +176,16 @@ CREATE TABLE kept_results (
 ) STRICT, WITHOUT ROWID;
 
 -- What upstreams call the tasks as which they carry calls out: the id sealed, because it may be all that it takes to
--- fetch the result, and as it is shown.
+-- fetch the result, a keyed digest by which it is known again, and what is shown of it.
 CREATE TABLE upstream_tasks (
     session TEXT NOT NULL,
     number INTEGER NOT NULL,
     sealed BLOB NOT NULL,
+    digest BLOB NOT NULL CHECK (length(digest) = 32),
     shown TEXT NOT NULL,
     known_at INTEGER NOT NULL,
     PRIMARY KEY (session, number),
+    CONSTRAINT upstream_tasks_named UNIQUE (session, digest),
     FOREIGN KEY (number) REFERENCES operations (number)
 ) STRICT, WITHOUT ROWID;
 
