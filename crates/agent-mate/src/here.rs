@@ -91,6 +91,9 @@ pub(crate) async fn init(context: &Context) -> Result<Exit, Failure> {
 /// `agent-mate serve`
 pub(crate) async fn serve(context: &Context, arguments: ServeArgs) -> Result<Exit, Failure> {
     log_to_stderr("warn");
+    if context.home.path().exists() {
+        context.home.identify(rustix::process::geteuid().as_raw()).map_err(strange)?;
+    }
     let opened = opening::open(&context.home).await.map_err(broken)?;
     let shutdown = CancellationToken::new();
     let asked = shutdown.clone();
@@ -204,6 +207,10 @@ fn failed(error: mate_engine::EngineError) -> Failure {
         mate_engine::EngineError::Internal(_) | mate_engine::EngineError::Damaged(_) => Exit::Internal,
     };
     Failure::new(exit, "not_done", error.to_string())
+}
+
+fn strange(error: mate_engine::StrangeHome) -> Failure {
+    Failure::new(Exit::Refused, "not_now", error.to_string())
 }
 
 fn broken(error: anyhow::Error) -> Failure {

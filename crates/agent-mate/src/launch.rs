@@ -1,7 +1,7 @@
 //! Starting session workers, and ending what a dead one left.
 
 use async_trait::async_trait;
-use mate_engine::{Home, Launcher, Undertaker};
+use mate_engine::{Home, HomeId, Launcher, Undertaker, settings::FenceSettings};
 use mate_model::{Clock, Epoch, SessionId, containment::Means, task::StopEvidence};
 use mate_runtime::container::{Evidence, Proof, end_container};
 use std::{
@@ -20,11 +20,17 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Workers {
     pub(crate) exe: PathBuf,
     pub(crate) home: Home,
+    /// The folder that the coordinator has opened.
+    pub(crate) home_id: HomeId,
+    /// What the settings said then.
+    pub(crate) fence: FenceSettings,
 }
 
 #[async_trait]
 impl Launcher for Workers {
     async fn launch(&self, session: SessionId, epoch: Epoch, lock: File) -> Result<(), String> {
+        self.home.is_still(self.home_id).map_err(|error| error.to_string())?;
+        let fence = serde_json::to_string(&self.fence).map_err(|error| error.to_string())?;
         let log = self.home.session(session).worker_log();
         let log = OpenOptions::new()
             .create(true)
@@ -41,6 +47,10 @@ impl Launcher for Workers {
             .arg(self.home.path())
             .arg("--config")
             .arg(self.home.config())
+            .arg("--home-id")
+            .arg(self.home_id.to_string())
+            .arg("--fence")
+            .arg(fence)
             .current_dir("/")
             // The service manager hears from the coordinator alone.
             .env_remove(crate::service::NOTIFY_SOCKET)
@@ -71,6 +81,21 @@ impl Undertaker for Containers {
         let ended = tokio::task::spawn_blocking(move || end_container(&folder, PATIENCE)).await;
         let evidence = ended.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         Ok(stop_evidence(&evidence, self.clock.as_ref()))
+    }
+}
+
+/// The same, as long as the records lie in the home that was opened.
+pub(crate) struct ContainersAtHome {
+    pub(crate) containers: Containers,
+    pub(crate) home: Home,
+    pub(crate) home_id: HomeId,
+}
+
+#[async_trait]
+impl Undertaker for ContainersAtHome {
+    async fn end(&self, folder: &Path) -> Result<StopEvidence, String> {
+        self.home.is_still(self.home_id).map_err(|error| error.to_string())?;
+        self.containers.end(folder).await
     }
 }
 

@@ -82,11 +82,10 @@ fn fail(screen: &Screen, failure: &Failure) -> ExitCode {
 
 async fn hidden(command: HiddenCommand, context: &Context) -> ExitCode {
     match command {
-        HiddenCommand::SessionWorker { session, epoch, config } => {
+        HiddenCommand::SessionWorker { session, epoch, config, home_id, fence } => {
             here::log_to_stderr("info");
-            match worker::run(context.home.clone().configured(config), session, mate_model::Epoch(epoch))
-                .await
-            {
+            let home = context.home.clone().configured(config);
+            match worker::run(home, home_id, fence, session, mate_model::Epoch(epoch)).await {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => {
                     tracing::error!(error = %format!("{error:#}"), "the session's worker ended");

@@ -1,11 +1,11 @@
 //! `agent-mate serve`: the interface and the scheduler. Sessions go on without it.
 
 use crate::{
-    launch::{Containers, Workers},
+    launch::{Containers, ContainersAtHome, Workers},
     opening::{NotNow, Opened},
 };
 use anyhow::{Context, Result, bail};
-use mate_engine::{Launcher, Scheduler, SocketPath, Undertaker};
+use mate_engine::{HomeId, Launcher, Scheduler, SocketPath, Undertaker, settings::FenceSettings};
 use mate_server::{Listeners, PeerCheck, ServerState};
 use std::{
     env,
@@ -34,6 +34,7 @@ pub(crate) async fn serve(
 ) -> Result<()> {
     mate_runtime::confine::shut_to_others().context("this process cannot be closed to others")?;
     let Opened { engine, settings } = opened;
+    let home_id = engine.home.identify(rustix::process::geteuid().as_raw())?;
     let _held = only_one(&engine.home.serve_lock())?;
     let listen = match listen {
         Some(listen) => listen,
@@ -45,7 +46,7 @@ pub(crate) async fn serve(
     let state =
         ServerState::new(Arc::clone(&engine), PeerCheck::new(|pid| !in_a_container(pid)).over_tcp(outside))
             .with_registrar(Arc::new(crate::registrar::Presets));
-    let scheduler = tokio::spawn(schedule(Arc::clone(&engine), shutdown.clone()));
+    let scheduler = tokio::spawn(schedule(Arc::clone(&engine), home_id, settings.fence(), shutdown.clone()));
     let served = mate_server::serve(state, listeners, shutdown.clone()).await;
     shutdown.cancel();
     let _ = scheduler.await;
@@ -83,7 +84,12 @@ fn outside(client: SocketAddr, server: SocketAddr) -> bool {
     })
 }
 
-async fn schedule(engine: Arc<mate_engine::Engine>, shutdown: CancellationToken) {
+async fn schedule(
+    engine: Arc<mate_engine::Engine>,
+    home_id: HomeId,
+    fence: FenceSettings,
+    shutdown: CancellationToken,
+) {
     let exe = match env::current_exe() {
         Ok(exe) => exe,
         Err(error) => {
@@ -91,8 +97,12 @@ async fn schedule(engine: Arc<mate_engine::Engine>, shutdown: CancellationToken)
             return;
         }
     };
-    let workers: Arc<dyn Launcher> = Arc::new(Workers { exe, home: engine.home.clone() });
-    let containers: Arc<dyn Undertaker> = Arc::new(Containers { clock: Arc::clone(&engine.clock) });
+    let workers: Arc<dyn Launcher> = Arc::new(Workers { exe, home: engine.home.clone(), home_id, fence });
+    let containers: Arc<dyn Undertaker> = Arc::new(ContainersAtHome {
+        containers: Containers { clock: Arc::clone(&engine.clock) },
+        home: engine.home.clone(),
+        home_id,
+    });
     let mut scheduler = Scheduler::default();
     let mut bell = engine.ledger.database().listen("ledger").await.ok();
     let mut rounds = 0_u32;

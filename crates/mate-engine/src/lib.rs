@@ -9,6 +9,7 @@ pub mod aside;
 pub mod conclude;
 pub mod error;
 pub mod home;
+mod home_id;
 pub mod lock;
 pub mod note;
 mod principal;
@@ -28,6 +29,7 @@ pub mod verify;
 
 pub use error::EngineError;
 pub use home::{Home, SessionFolder, SocketPath};
+pub use home_id::{HomeId, StrangeHome};
 pub use lock::SessionLock;
 pub use note::Note;
 pub use principal::Principal;

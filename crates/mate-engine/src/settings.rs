@@ -4,7 +4,7 @@ use mate_model::{
     confinement::{ConfinementMode, WantedMeans},
     containment::MeansChoice,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -29,8 +29,25 @@ pub struct Settings {
     pub containment: ContainmentSettings,
 }
 
+/// What a coordinator hands to its sessions as it has read it: what the settings say by then must not free a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FenceSettings {
+    /// What sessions must not see.
+    pub confinement: ConfinementSettings,
+    /// How their processes are held together.
+    pub containment: ContainmentSettings,
+}
+
+impl std::str::FromStr for FenceSettings {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+}
+
 /// `[containment]`
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContainmentSettings {
     /// With the strongest means that the machine offers, or with this one or none.
@@ -97,7 +114,7 @@ impl Default for SessionSettings {
 }
 
 /// `[confinement]`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConfinementSettings {
     /// Whether sessions start where they cannot be confined.
@@ -170,6 +187,12 @@ pub enum BadSettings {
 }
 
 impl Settings {
+    /// What sessions are handed.
+    #[must_use]
+    pub fn fence(&self) -> FenceSettings {
+        FenceSettings { confinement: self.confinement.clone(), containment: self.containment.clone() }
+    }
+
     /// Reads a settings file; a missing one gives the defaults.
     ///
     /// # Errors

@@ -150,6 +150,12 @@ pub(crate) enum HiddenCommand {
         /// The settings file that its coordinator has read
         #[arg(long)]
         config: PathBuf,
+        /// The folder that its coordinator has opened as the home
+        #[arg(long)]
+        home_id: mate_engine::HomeId,
+        /// What the settings said of the fence when its coordinator read them
+        #[arg(long)]
+        fence: mate_engine::settings::FenceSettings,
     },
     /// Relay MCP from standard streams to the session's bridge
     #[command(hide = true)]

@@ -21,7 +21,10 @@ use crate::opening::{self, Opened};
 use activity::{OwnTools, Pump};
 use anyhow::{Context, Result, anyhow, bail};
 use mate_bridge::Bridge;
-use mate_engine::{Engine, EngineError, Home, SessionFolder, SessionLock, Settings, Spill, admit::Admission};
+use mate_engine::{
+    Engine, EngineError, Home, HomeId, SessionFolder, SessionLock, Settings, Spill, admit::Admission,
+    settings::FenceSettings,
+};
 use mate_guard::{Redactor, SessionBearer};
 use mate_model::{
     ConnectionId, Epoch, SessionId,
@@ -83,16 +86,25 @@ pub(super) struct Worker {
 ///
 /// # Errors
 /// That the lock was not handed over, that the epoch is not the recorded one, or what the stores say.
-pub(crate) async fn run(home: Home, session: SessionId, epoch: Epoch) -> Result<()> {
+pub(crate) async fn run(
+    home: Home,
+    home_id: HomeId,
+    fence: FenceSettings,
+    session: SessionId,
+    epoch: Epoch,
+) -> Result<()> {
     // A terminal's Ctrl-C is for the coordinator, not for sessions.
     let _ = rustix::process::setsid();
     mate_runtime::confine::shut_to_others().context("this process cannot be closed to others")?;
+    home.is_still(home_id)?;
     let folder = home.session(session);
     let lock = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let lock =
         SessionLock::handed(lock, &folder).context("session workers are started by `agent-mate serve`")?;
     mate_fault::point_async!("worker.lock_taken");
-    let mut worker = Worker::open(&home, session, epoch, lock).await?;
+    let mut worker = Worker::open(&home, fence, session, epoch, lock).await?;
+    // What was opened lies in the folder that was meant.
+    home.is_still(home_id)?;
     worker.open_bridge().await?;
     // After a failure the session is not given back: what is open is for recovery to classify.
     worker.work().await?;
@@ -100,8 +112,16 @@ pub(crate) async fn run(home: Home, session: SessionId, epoch: Epoch) -> Result<
 }
 
 impl Worker {
-    async fn open(home: &Home, id: SessionId, epoch: Epoch, lock: SessionLock) -> Result<Self> {
+    async fn open(
+        home: &Home,
+        fence: FenceSettings,
+        id: SessionId,
+        epoch: Epoch,
+        lock: SessionLock,
+    ) -> Result<Self> {
         let Opened { engine, settings } = opening::open(home).await?;
+        let FenceSettings { confinement, containment } = fence;
+        let settings = Settings { confinement, containment, ..settings };
         let session = engine.ledger.session(id).await?.ok_or_else(|| anyhow!("no such session"))?;
         match session.state {
             SessionState::Hosted { epoch: recorded, .. } if recorded == epoch => {}

@@ -59,10 +59,12 @@ echo tried >&3
 
 /// A world in which the runtime and the upstream are burglars before they do their work.
 fn broken_into(settings: &str) -> (World, String) {
-    let world = World::empty(Store::Sqlite);
-    let config = world.home().join("config.toml");
-    let before = fs::read_to_string(&config).expect("settings");
-    fs::write(&config, format!("{before}{settings}")).expect("written");
+    let mut world = World::empty(Store::Sqlite);
+    if !settings.is_empty() {
+        world.set(settings);
+        world.kill_serve();
+        world.start_serve();
+    }
     let token = fs::read_to_string(world.home().join("token")).expect("the token").trim().to_owned();
     let runtime = burglar(&world, &token, &world.path("runtime-loot"));
     let runtime = format!("{runtime}\nexec {} scripted-runtime", program());

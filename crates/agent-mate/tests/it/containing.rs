@@ -22,8 +22,10 @@ impl Moment {
 
 /// A home in which sessions are contained so, or `None` when the machine does not offer it.
 fn world(means: &str) -> Option<World> {
-    let world = World::empty(Store::Sqlite);
+    let mut world = World::empty(Store::Sqlite);
     world.set(&format!("[containment]\nmeans = \"{means}\"\n"));
+    world.kill_serve();
+    world.start_serve();
     let zoo = world.path("zoo");
     std::fs::create_dir(&zoo).expect("made");
     std::fs::write(zoo.join("open"), "").expect("written");

@@ -1,9 +1,9 @@
 //! Confining the keeper's inner process, and with it all that it starts.
 
 use super::{
-    Confined, Confinement, devices, hide,
+    Confined, Confinement, cgroups, devices, hide,
     landlock::{self, Rules},
-    rights, system, ways_out,
+    pins, rights, system, ways_out,
 };
 use crate::container::kernel;
 use mate_model::confinement::{ConfinementMeans, ConfinementMode, WantedMeans};
@@ -77,7 +77,9 @@ pub(crate) fn enter(told: &Confinement) -> io::Result<(Fence, Confined)> {
 fn by_mounts(told: &Confinement) -> io::Result<Option<Rules>> {
     kernel::own_mounts()?;
     let ways = hide::every_way(&told.hide)?;
+    pins::set(&ways)?;
     ways_out::close(&told.show)?;
+    cgroups::close()?;
     hide::cover(&ways, &told.keep)?;
     if rustix::process::getuid().is_root() {
         system::protect()?;
@@ -104,7 +106,8 @@ fn by_landlock(told: &Confinement) -> io::Result<Rules> {
         return Err(io::Error::other("it cannot hold root, who can change the system's settings"));
     }
     let ways = hide::every_way(&told.hide)?;
-    let rules = landlock::all_but(&ways, &told.keep)?;
+    let closed = [ways, cgroups::points()?].concat();
+    let rules = landlock::all_but(&hide::real(&closed)?, &told.keep)?;
     rights::give_up()?;
     Ok(rules)
 }

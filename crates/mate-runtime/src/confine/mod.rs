@@ -15,6 +15,10 @@ mod sockets;
 mod spec;
 
 #[cfg(target_os = "linux")]
+mod calls;
+#[cfg(target_os = "linux")]
+mod cgroups;
+#[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
 mod enter;
@@ -26,6 +30,8 @@ mod landlock;
 mod links;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(target_os = "linux")]
+mod pins;
 #[cfg(target_os = "linux")]
 mod rights;
 #[cfg(target_os = "linux")]

@@ -21,6 +21,15 @@ pub(super) struct Mount {
     /// Where.
     pub(super) point: PathBuf,
     flags: MountFlags,
+    /// The kind of file system.
+    kind: Vec<u8>,
+}
+
+impl Mount {
+    /// Whether it shows a tree of cgroups, of either version.
+    pub(super) fn is_of_cgroups(&self) -> bool {
+        matches!(self.kind.as_slice(), b"cgroup" | b"cgroup2")
+    }
 }
 
 /// Every mount of this process, in the order in which they were made.
@@ -36,6 +45,8 @@ fn parse(line: &[u8]) -> Option<Mount> {
         root: path(fields.get(3)?),
         point: path(fields.get(4)?),
         flags: flags(fields.get(5)?),
+        // After fields whose number varies.
+        kind: fields.iter().position(|field| *field == b"-").and_then(|at| fields.get(at + 1))?.to_vec(),
     })
 }
 
@@ -143,6 +154,7 @@ mod tests {
             root: real.clone(),
             point: point.to_owned(),
             flags: MountFlags::empty(),
+            kind: b"ext4".to_vec(),
         };
         let other = real.parent().unwrap().join(".").join(real.file_name().unwrap());
         assert_eq!(aliases(&[at(&real), at(&other), at(&elsewhere)], &real).unwrap(), Vec::<PathBuf>::new());

@@ -26,24 +26,33 @@ pub fn client_is_outside(client: SocketAddr, server: SocketAddr) -> io::Result<b
         // Where this is not root, everything of a session has this user.
         return Ok(true);
     }
-    if inside.iter().any(|pid| holds(*pid, socket.inode).unwrap_or(false)) {
-        return Ok(false);
+    let mut closed_inside = false;
+    for pid in inside {
+        match holds(pid, socket.inode) {
+            Ok(true) => return Ok(false),
+            Ok(false) => {}
+            Err(error) => closed_inside |= is_closed(&error) && !family.is_no_client(pid),
+        }
     }
-    let mut closed_to_us = false;
+    let mut closed_outside = false;
     for pid in family.outside() {
         match holds(pid, socket.inode) {
             // A number may have gone to another process meanwhile.
             Ok(true) => return Ok(!is_of_a_session(pid)),
             Ok(false) => {}
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                closed_to_us |= is_users(pid, own)
+            // Else it has ended.
+            Err(error) => {
+                closed_outside |= is_closed(&error) && !family.is_no_client(pid) && is_users(pid, own);
             }
-            // It has ended.
-            Err(_) => {}
         }
     }
-    // What forwards connections for this user, such as sshd, may be closed to it.
-    Ok(closed_to_us)
+    // What forwards connections for this user, such as sshd, may be closed to it. So may be a program of a session, which
+    // can close itself: when it can have been either, it is refused.
+    Ok(closed_outside && !closed_inside)
+}
+
+fn is_closed(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
 }
 
 fn is_users(pid: i32, user: u32) -> bool {

@@ -30,6 +30,9 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
 pub(super) fn give_up() -> io::Result<()> {
     let root = rustix::process::getuid().is_root();
     let kept = if root { KEPT } else { CapabilitySet::empty() };
+    if root {
+        super::calls::keep_cgroup_namespace()?;
+    }
     limit(kept)?;
     clear_ambient_capability_set()?;
     if !root {

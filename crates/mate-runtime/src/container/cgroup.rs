@@ -72,6 +72,11 @@ impl Leaf {
         enter(&self.path)
     }
 
+    /// Lets frozen processes go on, so that they can end. Best effort: what is frozen can be killed all the same.
+    pub(super) fn thaw(&self) {
+        let _ = write(&self.path.join("cgroup.freeze"), "0");
+    }
+
     /// Kills every process in the leaf and below it, with what they fork meanwhile.
     pub(super) fn kill(&self) -> io::Result<()> {
         match self.content()? {

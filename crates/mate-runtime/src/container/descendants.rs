@@ -13,10 +13,22 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
 }
 
 /// The children of a process: those of each of its threads.
-fn children(parent: i32) -> Vec<i32> {
-    let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else { return Vec::new() };
+///
+/// # Errors
+/// When the kernel does not say, for want of descriptors for instance. That a process is gone is no error.
+fn children(parent: i32) -> io::Result<Vec<i32>> {
+    let threads = match fs::read_dir(format!("/proc/{parent}/task")) {
+        Ok(threads) => threads,
+        Err(error) if is_gone(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
     let mut found = Vec::new();
-    for thread in threads.flatten() {
+    for thread in threads {
+        let thread = match thread {
+            Ok(thread) => thread,
+            Err(error) if is_gone(&error) => break,
+            Err(error) => return Err(error),
+        };
         match fs::read_to_string(thread.path().join("children")) {
             Ok(text) => {
                 found.extend(text.split_ascii_whitespace().filter_map(|word| word.parse::<i32>().ok()))
@@ -24,31 +36,40 @@ fn children(parent: i32) -> Vec<i32> {
             Err(error) if error.kind() == io::ErrorKind::NotFound && thread.path().exists() => {
                 return children_by_parent(parent);
             }
-            Err(_) => {}
+            Err(error) if is_gone(&error) => {}
+            Err(error) => return Err(error),
         }
     }
-    found
+    Ok(found)
+}
+
+/// Whether a process has ended meanwhile. ESRCH (3) has no kind of its own.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(3)
 }
 
 /// For kernels that do not list children.
-fn children_by_parent(parent: i32) -> Vec<i32> {
+fn children_by_parent(parent: i32) -> io::Result<Vec<i32>> {
     let is_child = |pid: &i32| Stat::read(*pid).is_ok_and(|stat| stat.parent == parent);
-    all_pids().unwrap_or_default().into_iter().filter(is_child).collect()
+    Ok(all_pids()?.into_iter().filter(is_child).collect())
 }
 
 /// Every descendant of a process at this moment, zombies left out; it may be more a moment later.
-pub(super) fn of(root: i32) -> Vec<i32> {
+///
+/// # Errors
+/// When the kernel does not say.
+pub(super) fn of(root: i32) -> io::Result<Vec<i32>> {
     let mut found = Vec::new();
     let mut next = vec![root];
     while let Some(parent) = next.pop() {
-        for child in children(parent) {
+        for child in children(parent)? {
             if Stat::read(child).is_ok_and(|stat| !stat.is_dead()) {
                 found.push(child);
             }
             next.push(child);
         }
     }
-    found
+    Ok(found)
 }
 
 /// A handle on a child of `parent`; `None` when the number is by now somebody else's.
@@ -64,12 +85,12 @@ fn handle(child: i32, parent: i32) -> Option<OwnedFd> {
 /// rounds are needed, because what is forked or orphaned meanwhile may have been passed by.
 pub(super) fn kill_round() {
     let own = rustix::process::getpid().as_raw_pid();
-    let mut next: Vec<(i32, i32)> = children(own).into_iter().map(|child| (child, own)).collect();
+    let mut next: Vec<(i32, i32)> = below(own).collect();
     let mut stopped = Vec::new();
     while let Some((pid, parent)) = next.pop() {
         let Some(handle) = handle(pid, parent) else { continue };
         let _ = pidfd_send_signal(&handle, Signal::STOP);
-        next.extend(children(pid).into_iter().map(|child| (child, pid)));
+        next.extend(below(pid));
         stopped.push(handle);
         // Handles are descriptors, of which there may be few.
         if stopped.len() >= 200 {
@@ -77,6 +98,11 @@ pub(super) fn kill_round() {
         }
     }
     stopped.iter().for_each(kill);
+}
+
+/// The children of a process with its number; none where the kernel does not say, and then another round is needed.
+fn below(parent: i32) -> impl Iterator<Item = (i32, i32)> {
+    children(parent).unwrap_or_default().into_iter().map(move |child| (child, parent))
 }
 
 fn kill(handle: &OwnedFd) {

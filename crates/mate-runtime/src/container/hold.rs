@@ -102,16 +102,16 @@ impl Hold {
         }
     }
 
-    /// How many processes live in the container, the keeper excluded.
+    /// How many processes live in the container, the keeper excluded. What cannot be counted is not none.
     pub(super) fn count(&self) -> usize {
         match self {
             // Without a /proc of its own, the namespace tells its processes from the others.
             Self::Namespace { .. } => {
                 let own = namespace_of("self").unwrap_or_default();
-                count_namespace(own).map_or(0, |all| all.saturating_sub(1))
+                count_namespace(own).map_or(1, |all| all.saturating_sub(1))
             }
             Self::Leaf { .. } | Self::Orphans => {
-                descendants::of(rustix::process::getpid().as_raw_pid()).len()
+                descendants::of(rustix::process::getpid().as_raw_pid()).map_or(1, |found| found.len())
             }
         }
     }

@@ -18,6 +18,8 @@ use mate_model::containment::{Limits, MeansChoice};
 
 /// How long the keeper may take for one answer.
 const ANSWER: Duration = Duration::from_secs(30);
+/// How long the keeper may take to end the container by itself. It cannot where the session has frozen it.
+const GRACE: Duration = Duration::from_secs(4);
 /// How long the end of a container may take; a big process needs time to be torn down.
 const END: Duration = Duration::from_secs(20);
 
@@ -157,11 +159,11 @@ impl Container {
     /// Ends everything in the container and proves it.
     ///
     /// # Errors
-    /// When something still lives after 20 s and a second attempt.
+    /// When something still lives 20 s after it was killed from outside.
     pub async fn kill(&self) -> Result<Evidence, EndError> {
         self.keeper.close();
-        // When the keeper itself is stuck, process 1 is killed through its handle below.
-        let _ = tokio::time::timeout(END, self.keeper.ended()).await;
+        // When the keeper itself is stuck, all is ended from outside below.
+        let _ = tokio::time::timeout(GRACE, self.keeper.ended()).await;
         let folder = self.folder.clone();
         tokio::task::spawn_blocking(move || super::end_container(&folder, END))
             .await

@@ -90,6 +90,21 @@ fn close_stranger(number: i32) {
     }
 }
 
+/// Puts a filter of system calls on the calling thread and all that it starts. Each step is an operation, how many steps
+/// to skip when it holds and when it does not, and its number.
+#[expect(unsafe_code, reason = "the library has no name for this call")]
+pub(crate) fn filter_calls(steps: &[(u16, u8, u8, u32)]) -> io::Result<()> {
+    let mut filter: Vec<libc::sock_filter> =
+        steps.iter().map(|&(code, jt, jf, k)| libc::sock_filter { code, jt, jf, k }).collect();
+    let program = libc::sock_fprog {
+        len: libc::c_ushort::try_from(filter.len()).map_err(io::Error::other)?,
+        filter: filter.as_mut_ptr(),
+    };
+    // SAFETY: the kernel copies as many steps as it is told, which are there while the call lasts.
+    let done = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// What a set of Landlock rules is about, as the kernel reads it.
 #[repr(C)]
 pub(crate) struct LandlockRuleset {

@@ -131,7 +131,8 @@ fn leaf_is_empty(container: &ContainerRecord) -> io::Result<bool> {
 
 /// Of a container without a namespace.
 fn running(container: &ContainerRecord) -> Living {
-    let below = descendants::of(container.keeper.pid).len().max(descendants::of(container.init.pid).len());
+    let below = |root: i32| descendants::of(root).map_or(0, |found| found.len());
+    let below = below(container.keeper.pid).max(below(container.init.pid));
     Living::Running { init: container.init.clone(), processes: below.max(1) }
 }
 
@@ -171,6 +172,9 @@ pub fn end_container(folder: &Path, patience: Duration) -> Result<Evidence, EndE
         return Err(EndError::StillLiving { seconds: 0, living });
     };
     let record = ContainerRecord::read(folder).ok().flatten().filter(|record| record.init == *init);
+    if let Some(leaf) = record.as_ref().and_then(|record| record.leaf.as_ref()) {
+        leaf.thaw();
+    }
     match record.filter(|record| record.means != Means::PidNamespace) {
         Some(record) => tell_keepers(&record)?,
         None => {

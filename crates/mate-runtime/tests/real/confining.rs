@@ -131,6 +131,7 @@ for setting in /proc/sys/kernel/core_pattern /proc/sysrq-trigger /sys/kernel/uev
   ( : >> $setting ) 2>/dev/null && echo "OPENED $setting"
 done
 mv {home} {home}.away 2>/dev/null && cat {home}.away/key
+mv {home}/.. {home}/../../away 2>/dev/null; above=$(dirname {home}); mv $above $above.away 2>/dev/null && {{ echo "MOVED WHAT IS ABOVE"; mv $above.away $above; }}
 rm -rf {home}/ledger.db {home}/sessions/sibling 2>/dev/null
 echo planted 2>/dev/null > {home}/planted
 echo tried
