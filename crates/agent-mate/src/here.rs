@@ -95,6 +95,7 @@ pub(crate) async fn serve(context: &Context, arguments: ServeArgs) -> Result<Exi
         context.home.identify(rustix::process::geteuid().as_raw()).map_err(strange)?;
     }
     let opened = opening::open(&context.home).await.map_err(broken)?;
+    keep_place_of_settings(&context.home);
     let shutdown = CancellationToken::new();
     let asked = shutdown.clone();
     tokio::spawn(async move {
@@ -129,6 +130,16 @@ pub(crate) async fn serve(context: &Context, arguments: ServeArgs) -> Result<Exi
     Ok(Exit::Done)
 }
 
+/// A folder that is not there cannot be hidden: a session could make it, with settings for the next start in it.
+fn keep_place_of_settings(home: &Home) {
+    use std::os::unix::fs::DirBuilderExt as _;
+    if let Some(folder) = home.config().parent()
+        && let Err(error) = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    {
+        tracing::warn!(%error, folder = %folder.display(), "the folder for settings cannot be made");
+    }
+}
+
 async fn end_asked() {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
@@ -147,6 +158,7 @@ pub(crate) async fn doctor(context: &Context) -> Result<Exit, Failure> {
     });
     checks.push(crate::containment::check(&context.home.config()).await);
     checks.extend(confinement(&context.home).await);
+    checks.extend(not_hidden(&context.home.config()));
     checks.extend(crate::service::check(&context.home).await);
     crate::cli::doctor(context, checks).await
 }
@@ -186,6 +198,20 @@ async fn confinement(home: &Home) -> Option<Check> {
             }
         },
         Err(error) => Check::ill(NAME, format!("{error:#}")),
+    })
+}
+
+/// What is to be hidden and is not there, if anything.
+fn not_hidden(config: &Path) -> Option<Check> {
+    let hide = Settings::read(config).ok()?.confinement.hide;
+    let missing: Vec<String> =
+        hide.iter().filter(|path| !path.exists()).map(|path| path.display().to_string()).collect();
+    (!missing.is_empty()).then(|| {
+        let missing = missing.join(", ");
+        Check::ill(
+            "hide",
+            format!("what is not there cannot be hidden, and sessions may make it: make or unname {missing}"),
+        )
     })
 }
 

@@ -174,3 +174,36 @@ fn i06_the_environment_is_built_from_nothing() {
     );
     assert_eq!(names("upstream-env"), ["HOME", "LANG", "NO_COLOR", "PATH", "TERM"]);
 }
+
+#[test]
+fn i06_settings_that_change_later_do_not_free_a_session() {
+    let world = World::new(Store::Sqlite);
+    world.set("[confinement]\nmode = \"off\"\n");
+    let (task, code) = world.carry_out(&json!([{"text": "done"}]));
+    assert_eq!(code, 0, "{task}");
+    let started = world.events(&id(&task)).into_iter().find(|event| event["type"] == "runtime.started");
+    assert_ne!(started.expect("started")["data"]["confined"]["means"], "none");
+}
+
+/// As if a session had renamed a folder above the home, and put a home of links there.
+#[test]
+fn i06_another_home_at_the_same_path_is_not_used() {
+    let mut world = World::new(Store::Sqlite);
+    let (home, away) = (world.home(), world.path("away"));
+    fs::rename(&home, &away).expect("renamed");
+    std::os::unix::fs::symlink(&away, &home).expect("linked");
+    let task = world.submit(&json!([{"text": "done"}]));
+    until("the refusal", || {
+        let log = fs::read_to_string(world.path("serve.log")).unwrap_or_default();
+        log.contains("not the folder that the coordinator opened").then_some(())
+    });
+    assert!(world.processes("session-worker ").is_empty() && world.prompts().is_empty());
+    world.kill_serve();
+    let refused = world.cli(&["serve", "--listen", "127.0.0.1:0"]);
+    assert!(refused.code == 4 && format!("{refused:?}").contains("symbolic link"), "{refused:?}");
+    fs::remove_file(&home).expect("removed");
+    fs::rename(&away, &home).expect("renamed");
+    world.start_serve();
+    let (task, code) = world.wait(&id(&task));
+    assert_eq!(code, 0, "{task}");
+}

@@ -133,6 +133,11 @@ done
 mv {home} {home}.away 2>/dev/null && cat {home}.away/key
 mv {home}/.. {home}/../../away 2>/dev/null; above=$(dirname {home}); mv $above $above.away 2>/dev/null && {{ echo "MOVED WHAT IS ABOVE"; mv $above.away $above; }}
 rm -rf {home}/ledger.db {home}/sessions/sibling 2>/dev/null
+for tree in $(grep -E ' - cgroup2? ' /proc/self/mountinfo | cut -d' ' -f5); do
+  mkdir $tree/planted 2>/dev/null && {{ echo "MADE A CGROUP"; rmdir $tree/planted; }}
+  ( echo $$ > $tree/cgroup.procs ) 2>/dev/null && echo "LEFT ITS CGROUP"
+done
+[ $(id -u) != 0 ] || unshare -UrmC sh -c 'mount -t cgroup2 none /mnt && echo "MOUNTED CGROUPS"' 2>/dev/null
 echo planted 2>/dev/null > {home}/planted
 echo tried
 "#

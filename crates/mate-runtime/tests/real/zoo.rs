@@ -32,6 +32,7 @@ crate::cases! {
     g06_zoo_subreaper_whole_keeper_killed,
     g06_zoo_killed_in_each_means_and_the_container_stays,
     g06_an_unproved_end_is_not_an_end,
+    g06_a_frozen_container_is_ended_from_outside,
     each_means_says_what_it_is,
 }
 
@@ -302,6 +303,30 @@ async fn g06_an_unproved_end_is_not_an_end() {
     earlier.init.boot_id = "an earlier one".to_owned();
     earlier.write(grounds.records()).unwrap();
     assert_eq!(prove_empty(grounds.records()).unwrap().proof, Proof::EarlierBoot);
+}
+
+/// As a session can, that has a tree of cgroups of its own: the keeper in the same cgroup does nothing more.
+async fn g06_a_frozen_container_is_ended_from_outside() {
+    for means in [MeansChoice::PidNamespace, MeansChoice::Cgroup] {
+        if !offered(means).await {
+            continue;
+        }
+        let grounds = Grounds::new();
+        let container = made(grounds.records(), means).await;
+        let Some(leaf) = container.record().leaf.clone() else {
+            eprintln!("NOT TESTED: no cgroup besides {means}");
+            continue;
+        };
+        drop(container.spawn(shell(&grounds.zoo(), "sleep 600 & wait")).await.unwrap());
+        until("both run", async || container.count().await.unwrap() == 2).await;
+        fs::write(leaf.path.join("cgroup.freeze"), "1").unwrap();
+        let events = leaf.path.join("cgroup.events");
+        until("frozen", async || fs::read_to_string(&events).unwrap().contains("frozen 1")).await;
+        let killed = tokio::time::timeout(Duration::from_secs(15), container.kill()).await;
+        killed.expect("it is not waited for what is frozen").unwrap();
+        assert_eq!(grounds.survivors(), [], "{means}");
+        assert!(!leaf.path.exists(), "{means}");
+    }
 }
 
 async fn each_means_says_what_it_is() {

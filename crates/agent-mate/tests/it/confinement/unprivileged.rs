@@ -82,6 +82,16 @@ impl Drop for User {
     }
 }
 
+/// A client that closes itself to inspection first.
+const CLOSED: &str = r#"
+import ctypes, http.client, sys
+assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0
+connection = http.client.HTTPConnection(sys.argv[1].split("/")[2])
+connection.request("GET", "/api/v1/projects", headers={"Authorization": "Bearer " + sys.argv[2]})
+answer = connection.getresponse()
+print(answer.status, answer.read())
+"#;
+
 #[test]
 fn i06_a_user_without_rights_is_confined_by_a_mount_namespace() {
     is_confined_by("mount_namespace");
@@ -105,6 +115,7 @@ fn is_confined_by(means: &str) {
          for process in /proc/[0-9]*; do case \"$(tr '\\0' ' ' 2>/dev/null < $process/cmdline)\" in '{own} session-worker '*) cat $process/environ;; esac; done >> {work}/loot 2>/dev/null\n\
          AGENT_MATE_URL={url} AGENT_MATE_TOKEN={token} {own} --home /tmp --json task list --project default > {work}/said 2>&1\n\
          AGENT_MATE_TOKEN={token} {own} --home {home} --json task list --project default >> {work}/said 2>&1\n\
+         python3 -c '{CLOSED}' {url} {token} > {work}/closed 2>&1\n\
          exec {own} scripted-runtime"
     );
     user.ok(&["runtime", "add", "r", "--", "/bin/sh", "-c", &script]);
@@ -124,6 +135,8 @@ fn is_confined_by(means: &str) {
     let refused = said.matches("inside_a_session").count();
     // Under Landlock the home's socket can be spoken to, and refuses.
     assert_eq!(refused, if means == "landlock" { 2 } else { 1 }, "{said}");
+    let closed = fs::read_to_string(user.path("work/closed")).expect("it tried");
+    assert!(closed.contains("403") && closed.contains("inside_a_session"), "{closed}");
     let doctor = run(user.command(&["doctor"]), None);
     assert!(doctor.stdout.contains(&format!("sessions cannot see this home, by {means}")), "{doctor:?}");
     // The worker ends by itself soon after its last task.
