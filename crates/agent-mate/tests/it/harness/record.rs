@@ -77,7 +77,27 @@ pub(crate) fn items(page: &Value) -> Vec<Value> {
 pub(crate) fn json_lines(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    whole.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+    whole.lines().map(line_of_json).collect()
+}
+
+/// A line; behind one that its writer was killed in the middle of, the next writer's.
+fn line_of_json(line: &str) -> Value {
+    let whole = serde_json::from_str(line);
+    whole.unwrap_or_else(|error| {
+        let mut begins = line.match_indices("{\"").skip(1);
+        let next = begins.find_map(|(begin, _)| serde_json::from_str(&line[begin..]).ok());
+        next.unwrap_or_else(|| panic!("a line of JSON: {error}: {line}"))
+    })
+}
+
+#[test]
+fn a_line_that_was_torn_hides_no_other() {
+    let whole = serde_json::json!({"at": 2, "arguments": {"text": "x"}});
+    assert_eq!(line_of_json(&whole.to_string()), whole);
+    for cut in 2..30 {
+        let torn = &r#"{"at":1,"arguments":{"text":"y"}"#[..cut];
+        assert_eq!(line_of_json(&format!("{torn}{whole}")), whole, "{torn}");
+    }
 }
 
 /// Each event names the one of the task before it in its log; none is missing, none comes twice.
