@@ -247,5 +247,7 @@ impl Runtime {
 fn log(session: &str, prompt: &str) -> std::io::Result<()> {
     let Some(path) = std::env::var_os("SCRIPTED_LOG") else { return Ok(()) };
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-    writeln!(file, "{}", json!({"session": session, "prompt": prompt}))
+    // One write, so that the lines of runtimes at work beside each other do not mix.
+    let line = format!("{}\n", json!({"session": session, "prompt": prompt}));
+    file.write_all(line.as_bytes())
 }

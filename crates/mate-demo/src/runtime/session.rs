@@ -56,7 +56,8 @@ impl Session {
     pub(super) fn remember(&self, update: &Value) {
         let file = OpenOptions::new().append(true).open(&self.file);
         // History is a help and not a promise.
-        let _ = file.and_then(|mut file| writeln!(file, "{update}"));
+        let line = format!("{update}\n");
+        let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
     }
 
     /// Writes an update down and tells it.

@@ -96,10 +96,14 @@ pub(super) fn until_gone(process: &Process) {
     until(&format!("the end of {process:?}"), || (!lives(process.pid)).then_some(()));
 }
 
+/// Whether any thread of it does: the last of them closes its files, and the first may be over before that.
 pub(super) fn lives(pid: i32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = status.rsplit(") ").next().and_then(|rest| rest.chars().next());
-    state.is_some_and(|state| state != 'Z' && state != 'X')
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    threads.into_iter().flatten().flatten().any(|thread| {
+        let status = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        let state = status.rsplit(") ").next().and_then(|rest| rest.chars().next());
+        state.is_some_and(|state| state != 'Z' && state != 'X')
+    })
 }
 
 fn cwd(pid: i32) -> std::path::PathBuf {
