@@ -78,10 +78,14 @@ pub(crate) async fn prepare(root: &Path) {
     engine.add_grant(&who, id(), grant).await.expect("added");
     let log = root.join("ledger.db-wal");
     drop(engine);
-    // The store's threads close the file, which takes the log away.
+    // The store's threads close the file, which takes the log away; two that do so at the same moment leave that to
+    // whoever closes it next.
     let closed = async {
         while log.exists() {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            let file = root.join("ledger.db");
+            let once_more = SqliteDatabase::open(&file, SqliteOptions::LEDGER).await.expect("opens");
+            once_more.close().await;
         }
     };
     tokio::time::timeout(std::time::Duration::from_secs(30), closed).await.expect("closed");
