@@ -203,6 +203,24 @@ impl Verdict {
 }
 
 impl OperationState {
+    /// What proves its outcome, once it has one that is proved.
+    #[must_use]
+    pub const fn evidence(&self) -> Option<&Evidence> {
+        match self {
+            Self::Succeeded { evidence }
+            | Self::Failed { evidence }
+            | Self::NotSent { evidence }
+            | Self::Abandoned { evidence } => Some(evidence),
+            Self::Requested
+            | Self::Denied { .. }
+            | Self::AwaitingApproval { .. }
+            | Self::Expired
+            | Self::Withdrawn
+            | Self::InFlight
+            | Self::Unknown { .. } => None,
+        }
+    }
+
     /// The state's word.
     #[must_use]
     pub const fn word(&self) -> OperationStateWord {

@@ -165,19 +165,7 @@ fn busy() -> EngineError {
 pub(crate) fn not_unknown(state: &OperationState) -> EngineError {
     let word = state.word();
     let detail = if word.is_final() {
-        let settled = match state {
-            OperationState::Succeeded { evidence }
-            | OperationState::Failed { evidence }
-            | OperationState::NotSent { evidence }
-            | OperationState::Abandoned { evidence } => says(evidence.kind),
-            OperationState::Requested
-            | OperationState::Denied { .. }
-            | OperationState::AwaitingApproval { .. }
-            | OperationState::Expired
-            | OperationState::Withdrawn
-            | OperationState::InFlight
-            | OperationState::Unknown { .. } => "its record",
-        };
+        let settled = state.evidence().map_or("its record", |evidence| says(evidence.kind));
         format!("it is {word}, by {settled}: only an unknown operation can be resolved")
     } else {
         format!("it is {word}: wait until it has an outcome, or is unknown")

@@ -8,7 +8,7 @@ use super::{
 use mate_model::{
     approval::ApprovalStateWord,
     moves,
-    operation::{OperationState, OperationStateWord},
+    operation::OperationStateWord,
     task::{End, StopEvidence, TaskState, TaskStateWord},
     turn::TurnStateWord,
     words::{EffectClass, EvidenceKind},
@@ -214,19 +214,7 @@ impl Walk {
 
     /// What proves an operation's outcome, as the journal has it.
     fn kind_of(&self, state: &State, call: usize) -> Option<EvidenceKind> {
-        match self.machines.operation.state(state.operations[call]) {
-            OperationState::Succeeded { evidence }
-            | OperationState::Failed { evidence }
-            | OperationState::NotSent { evidence }
-            | OperationState::Abandoned { evidence } => Some(evidence.kind),
-            OperationState::Requested
-            | OperationState::Denied { .. }
-            | OperationState::AwaitingApproval { .. }
-            | OperationState::Expired
-            | OperationState::Withdrawn
-            | OperationState::InFlight
-            | OperationState::Unknown { .. } => None,
-        }
+        self.machines.operation.state(state.operations[call]).evidence().map(|evidence| evidence.kind)
     }
 }
 

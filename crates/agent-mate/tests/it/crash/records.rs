@@ -4,7 +4,7 @@ use super::history::{Disturbance, Effect, History, Op, Promise, TaskRow, Told, i
 use crate::harness::{World, json_lines, until};
 use mate_model::{
     OperationId, ProjectId, SessionId,
-    operation::{OperationState, OperationStateWord},
+    operation::OperationStateWord,
     records::{Operation, Task},
     task::{TaskState, TaskStateWord},
     words::{EvidenceKind, UnknownReason},
@@ -181,35 +181,14 @@ fn op(operation: &Operation) -> Op {
         class: operation.class,
         state: operation.state.word(),
         intended_at: operation.admitted_at.map(|at| at.0),
-        recorded_at: match operation.state {
-            OperationState::Unknown { .. } => operation.recorded_at.map(|at| at.0),
-            OperationState::Requested
-            | OperationState::Denied { .. }
-            | OperationState::AwaitingApproval { .. }
-            | OperationState::Expired
-            | OperationState::Withdrawn
-            | OperationState::InFlight
-            | OperationState::Succeeded { .. }
-            | OperationState::Failed { .. }
-            | OperationState::NotSent { .. }
-            | OperationState::Abandoned { .. } => None,
-        },
+        recorded_at: operation
+            .recorded_at
+            .filter(|_| operation.state.word() == OperationStateWord::Unknown)
+            .map(|at| at.0),
         has_result: operation.result_size.is_some() || operation.answered_at.is_some(),
-        resolved: match &operation.state {
-            OperationState::Succeeded { evidence }
-            | OperationState::Failed { evidence }
-            | OperationState::Abandoned { evidence } => {
-                matches!(evidence.kind, EvidenceKind::Person | EvidenceKind::Verification)
-            }
-            OperationState::Requested
-            | OperationState::Denied { .. }
-            | OperationState::AwaitingApproval { .. }
-            | OperationState::Expired
-            | OperationState::Withdrawn
-            | OperationState::InFlight
-            | OperationState::NotSent { .. }
-            | OperationState::Unknown { .. } => false,
-        },
+        resolved: operation.state.evidence().is_some_and(|evidence| {
+            matches!(evidence.kind, EvidenceKind::Person | EvidenceKind::Verification)
+        }),
     }
 }
 
