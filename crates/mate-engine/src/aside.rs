@@ -1,6 +1,6 @@
 //! What the coordinator could not look after: set aside, shown to people, and tried again. Nothing else waits for it.
 
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{Micros, SessionId};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -84,8 +84,8 @@ impl Engine {
     ///
     /// # Errors
     /// Not an administrator.
-    pub fn set_aside(&self, who: &Principal) -> Result<Vec<Stuck>, EngineError> {
-        self.demand_admin(who)?;
+    pub async fn set_aside(&self, who: &Principal) -> Result<Vec<Stuck>, EngineError> {
+        self.demand_here(who, Verb::AsideList).await?;
         Ok(self.aside.all())
     }
 }

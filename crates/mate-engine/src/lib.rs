@@ -11,6 +11,7 @@ pub mod error;
 pub mod home;
 mod home_id;
 pub mod lock;
+mod named;
 pub mod note;
 mod principal;
 pub mod recover;
@@ -25,12 +26,14 @@ pub mod stores;
 pub mod surroundings;
 pub mod task;
 mod upstream_task;
+mod verb;
 pub mod verify;
 
 pub use error::EngineError;
 pub use home::{Home, SessionFolder, SocketPath};
 pub use home_id::{HomeId, StrangeHome};
 pub use lock::SessionLock;
+pub use named::Named;
 pub use note::Note;
 pub use principal::Principal;
 pub use recover::{Recovered, Undertaker};
@@ -43,6 +46,7 @@ pub use task::{
     Conversation, Cursor, EventPage, EventView, OperationPage, OperationView, Report, Resume, Submit,
     TaskPage, TaskView,
 };
+pub use verb::{Needs, Verb, table};
 pub use verify::Looker;
 
 use mate_guard::{Key, Vault};

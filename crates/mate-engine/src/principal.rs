@@ -1,8 +1,9 @@
 //! Who asks, and what they may do: judged here and nowhere else.
 
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, Needs, Verb, admin::Paging};
 use mate_guard::ApiToken;
 use mate_model::{AccountId, ProjectId, TokenId, words::Role};
+use uuid::Uuid;
 
 /// An authenticated caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,14 @@ pub struct Principal {
     pub only_project: Option<ProjectId>,
     /// The token gives at most this role, if set.
     pub at_most: Option<Role>,
+}
+
+impl Principal {
+    /// Whether the token is limited to a project or a role.
+    #[must_use]
+    pub const fn is_limited(&self) -> bool {
+        self.only_project.is_some() || self.at_most.is_some()
+    }
 }
 
 impl Engine {
@@ -45,18 +54,21 @@ impl Engine {
     /// # Errors
     /// The ledger's.
     pub async fn role(&self, who: &Principal, project: ProjectId) -> Result<Option<Role>, EngineError> {
+        // Read also where the answer is known: how long it takes tells nobody whether there is such a project.
+        let role = self.ledger.role_of(project, who.account).await?;
         if who.only_project.is_some_and(|only| only != project) {
             return Ok(None);
         }
-        let role = self.ledger.role_of(project, who.account).await?;
         Ok(role.map(|role| who.at_most.map_or(role, |most| role.min(most))))
     }
 
-    /// Demands a role in a project. Somebody without any learns nothing, not even that it exists.
+    /// Demands what a verb needs, in a project. Somebody without any role there learns nothing, not even that it
+    /// exists.
     ///
     /// # Errors
     /// [`EngineError::NotFound`] without a role; [`EngineError::NotAllowed`] with a lower one.
-    pub async fn demand(&self, who: &Principal, project: ProjectId, needed: Role) -> Result<(), EngineError> {
+    pub async fn demand(&self, who: &Principal, project: ProjectId, verb: Verb) -> Result<(), EngineError> {
+        let Needs::Role(needed) = verb.needs() else { return self.demand_here(who, verb).await };
         match self.role(who, project).await? {
             None => Err(EngineError::NotFound),
             Some(role) if role < needed => Err(EngineError::NotAllowed { needed: needed.as_str() }),
@@ -64,11 +76,64 @@ impl Engine {
         }
     }
 
-    /// Demands an account administrator.
+    /// Demands what a verb needs that is not about one project.
     ///
     /// # Errors
-    /// [`EngineError::NotAllowed`].
-    pub const fn demand_admin(&self, who: &Principal) -> Result<(), EngineError> {
-        if who.admin { Ok(()) } else { Err(EngineError::NotAllowed { needed: "account administrator" }) }
+    /// [`EngineError::NotAllowed`]; for what others do not even see, [`EngineError::NotFound`]. A verb that is about
+    /// a project is refused: which one was not said.
+    pub async fn demand_here(&self, who: &Principal, verb: Verb) -> Result<(), EngineError> {
+        let refused = Err(EngineError::NotAllowed { needed: verb.needs().words() });
+        match verb.needs() {
+            Needs::Token => Ok(()),
+            Needs::WholeToken if who.is_limited() => refused,
+            Needs::WholeToken => Ok(()),
+            Needs::Somewhere(role) if self.has_somewhere(who, role).await? => Ok(()),
+            Needs::Somewhere(_) => Err(EngineError::NotFound),
+            Needs::Administrator if who.admin => Ok(()),
+            Needs::Administrator => refused,
+            Needs::Role(_) => Err(EngineError::Internal(format!("{verb} was asked without a project"))),
+        }
+    }
+
+    /// Whether what a verb lists is there for the caller at all.
+    pub(crate) async fn sees(&self, who: &Principal, verb: Verb) -> Result<bool, EngineError> {
+        match self.demand_here(who, verb).await {
+            Ok(()) => Ok(true),
+            Err(EngineError::NotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What is found of something that does not exist: as much is read as for what is somebody else's, so that the
+    /// time it takes tells nothing.
+    pub(crate) async fn nothing<T>(&self, who: &Principal) -> Result<T, EngineError> {
+        self.role(who, ProjectId::new(Uuid::nil())).await?;
+        Err(EngineError::NotFound)
+    }
+
+    /// Whether the caller administers, or has the role in some project that is not archived.
+    async fn has_somewhere(&self, who: &Principal, role: Role) -> Result<bool, EngineError> {
+        if who.admin {
+            return Ok(true);
+        }
+        if let Some(only) = who.only_project {
+            return Ok(self.role(who, only).await? >= Some(role));
+        }
+        if who.at_most.is_some_and(|most| most < role) {
+            return Ok(false);
+        }
+        let mut after = None;
+        loop {
+            let page = self.ledger.projects(Some(who.account), after, Paging::MOST).await?;
+            for project in page.items.iter().filter(|project| project.archived_at.is_none()) {
+                if self.role(who, project.id).await? >= Some(role) {
+                    return Ok(true);
+                }
+            }
+            after = page.next;
+            if after.is_none() {
+                return Ok(false);
+            }
+        }
     }
 }

@@ -23,5 +23,5 @@ pub mod wire;
 pub use check::{Peer, PeerCheck};
 pub use listen::{ListenError, Listeners, serve};
 pub use registrar::{PlainCommands, Registrar};
-pub use routes::router;
+pub use routes::{Route, router, table};
 pub use state::ServerState;

@@ -1,7 +1,7 @@
 //! Accounts: only an account administrator sees and manages them.
 
 use super::{Listing, Paging, check};
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{AccountId, records::Account};
 use mate_store::LedgerError;
 use uuid::Uuid;
@@ -18,7 +18,7 @@ impl Engine {
         name: &str,
         admin: bool,
     ) -> Result<Account, EngineError> {
-        self.demand_admin(who)?;
+        self.demand_here(who, Verb::AccountAdd).await?;
         check::name("name", name)?;
         let account = Account {
             id: AccountId::new(id),
@@ -50,7 +50,7 @@ impl Engine {
     /// # Errors
     /// Not an administrator; the ledger's.
     pub async fn accounts(&self, who: &Principal, page: &Paging) -> Result<Listing<Account>, EngineError> {
-        self.demand_admin(who)?;
+        self.demand_here(who, Verb::AccountList).await?;
         Ok(self.ledger.accounts(page.position()?, page.limit).await?.into())
     }
 
@@ -60,7 +60,7 @@ impl Engine {
     /// # Errors
     /// Not an administrator; one's own account, so that one administrator is always left; the ledger's.
     pub async fn disable_account(&self, who: &Principal, name_or_id: &str) -> Result<Account, EngineError> {
-        self.demand_admin(who)?;
+        self.demand_here(who, Verb::AccountDisable).await?;
         let account = self.account(who, name_or_id).await?;
         if account.id == who.account {
             return Err(EngineError::refused(

@@ -1,8 +1,8 @@
 //! A list over all of the caller's projects, one project after the other.
 
 use super::{Listing, Paging};
-use crate::{Engine, EngineError, Principal};
-use mate_model::{ProjectId, records::Project, words::Role};
+use crate::{Engine, EngineError, Principal, Verb};
+use mate_model::{ProjectId, records::Project};
 
 /// The most projects that one page looks into.
 const PROJECTS: u32 = 500;
@@ -40,7 +40,7 @@ impl Engine {
             // It is a position in this project alone.
             let after = after.take();
             // Left or gone since the last page: there is nothing of it to see.
-            let known = match self.project(who, &id.to_string(), Role::Viewer).await {
+            let known = match self.project(who, &id.to_string(), Verb::ProjectShow).await {
                 Ok(known) => Some(known),
                 Err(EngineError::NotFound) => None,
                 Err(error) => return Err(error),

@@ -1,13 +1,12 @@
 //! Closing a session: its worker ends, and with it everything that runs in it; it takes no further tasks.
 
 use super::NamedSession;
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     SessionId,
     event::{Draft, EventType},
     records::Session,
     session::{SessionCommand, SessionState},
-    words::Role,
 };
 use mate_store::LedgerError;
 use serde_json::json;
@@ -27,8 +26,7 @@ impl Engine {
     /// [`EngineError::NotFound`]; that it has an unfinished or an uncertain task; the ledger's.
     pub async fn close_session(&self, who: &Principal, id: &str) -> Result<NamedSession, EngineError> {
         let id: SessionId = id.parse().map_err(|_| EngineError::NotFound)?;
-        let session = self.ledger.session(id).await?.ok_or(EngineError::NotFound)?;
-        self.demand(who, session.project, Role::Operator).await?;
+        self.session_of(who, id, Verb::SessionClose).await?;
         for look in 0..LOOKS {
             if self.close_now(who, id).await? {
                 break;

@@ -1,13 +1,13 @@
 //! Connections: configured links to upstream MCP servers. Their secrets are sealed and never shown again.
 
 use super::{Listing, Paging, check, recipes};
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_guard::{Place, Secret};
 use mate_model::{
     ConnectionId,
     records::{Connection, ConnectionSettings, Reach},
     verification::Recipe,
-    words::{EffectClass, Role},
+    words::EffectClass,
 };
 use mate_store::LedgerError;
 use std::{collections::BTreeMap, fmt};
@@ -180,7 +180,7 @@ impl Engine {
         id: Uuid,
         new: NewConnection,
     ) -> Result<Connection, EngineError> {
-        self.demand_admin(who)?;
+        self.demand_here(who, Verb::ConnectionAdd).await?;
         new.check()?;
         let id = ConnectionId::new(id);
         let sealed = match new.secrets()? {
@@ -218,9 +218,7 @@ impl Engine {
     /// [`EngineError::NotFound`], also for one that was removed, and for who neither administers connections nor
     /// owns a project.
     pub async fn connection(&self, who: &Principal, name_or_id: &str) -> Result<Connection, EngineError> {
-        if !self.may_see_connections(who).await? {
-            return Err(EngineError::NotFound);
-        }
+        self.demand_here(who, Verb::ConnectionShow).await?;
         let found = match name_or_id.parse() {
             Ok(id) => self.ledger.connection(id).await?,
             Err(_) if check::is_name(name_or_id) => self.ledger.connection_by_name(name_or_id).await?,
@@ -241,8 +239,8 @@ impl Engine {
         who: &Principal,
         page: &Paging,
     ) -> Result<Listing<Connection>, EngineError> {
-        if !self.may_see_connections(who).await? {
-            return Ok(Listing { items: Vec::new(), unreadable: Vec::new(), next: None });
+        if !self.sees(who, Verb::ConnectionList).await? {
+            return Ok(Listing::empty());
         }
         let list: Listing<_> = self.ledger.connections(page.position()?, page.limit).await?.into();
         Ok(list.map(without_secrets))
@@ -258,36 +256,10 @@ impl Engine {
         who: &Principal,
         name_or_id: &str,
     ) -> Result<Connection, EngineError> {
-        self.demand_admin(who)?;
+        self.demand_here(who, Verb::ConnectionRemove).await?;
         let connection = self.connection(who, name_or_id).await?;
         self.ledger.remove_connection(connection.id, self.writing_time().await?).await?;
         Ok(connection)
-    }
-
-    /// Administrators manage connections; owners choose among them for their grants.
-    async fn may_see_connections(&self, who: &Principal) -> Result<bool, EngineError> {
-        if who.admin {
-            return Ok(true);
-        }
-        if let Some(only) = who.only_project {
-            return Ok(self.role(who, only).await? == Some(Role::Owner));
-        }
-        if who.at_most.is_some_and(|most| most < Role::Owner) {
-            return Ok(false);
-        }
-        let mut after = None;
-        loop {
-            let page = self.ledger.projects(Some(who.account), after, Paging::MOST).await?;
-            for project in page.items.iter().filter(|project| project.archived_at.is_none()) {
-                if self.role(who, project.id).await? == Some(Role::Owner) {
-                    return Ok(true);
-                }
-            }
-            after = page.next;
-            if after.is_none() {
-                return Ok(false);
-            }
-        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! Grants: a project's authority to use some tools of a connection, until revoked.
 
 use super::{Listing, Paging, check};
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     GrantId, ProjectId,
     event::{Draft, EventType},
     records::{Grant, Project},
-    words::{ApprovalMode, EffectClass, Role},
+    words::{ApprovalMode, EffectClass},
 };
 use mate_store::LedgerError;
 use serde_json::json;
@@ -51,7 +51,7 @@ impl Engine {
         id: Uuid,
         new: NewGrant,
     ) -> Result<NamedGrant, EngineError> {
-        let project = self.live_project(who, &new.project, Role::Owner).await?;
+        let project = self.live_project(who, &new.project, Verb::GrantAdd).await?;
         let connection = match self.connection(who, &new.connection).await {
             Err(EngineError::NotFound) => {
                 return Err(EngineError::invalid("connection", "no connection has this name or id"));
@@ -118,7 +118,7 @@ impl Engine {
     ) -> Result<Listing<NamedGrant>, EngineError> {
         match project {
             Some(project) => {
-                let project = self.project(who, project, Role::Viewer).await?;
+                let project = self.project(who, project, Verb::GrantList).await?;
                 self.grants_of(project.id, all, page).await
             }
             None => {
@@ -161,8 +161,8 @@ impl Engine {
     /// [`EngineError::NotFound`].
     pub async fn grant(&self, who: &Principal, id: &str) -> Result<NamedGrant, EngineError> {
         let id = id.parse().map_err(|_| EngineError::NotFound)?;
-        let grant = self.ledger.grant(id).await?.ok_or(EngineError::NotFound)?;
-        self.demand(who, grant.project, Role::Viewer).await?;
+        let Some(grant) = self.ledger.grant(id).await? else { return self.nothing(who).await };
+        self.demand(who, grant.project, Verb::GrantShow).await?;
         self.named(grant).await
     }
 
@@ -173,7 +173,7 @@ impl Engine {
     pub async fn revoke_grant(&self, who: &Principal, id: &str) -> Result<NamedGrant, EngineError> {
         let named = self.grant(who, id).await?;
         let grant = &named.grant;
-        self.demand(who, grant.project, Role::Owner).await?;
+        self.demand(who, grant.project, Verb::GrantRevoke).await?;
         if grant.revoked_at.is_some() {
             return Ok(named);
         }

@@ -1,7 +1,7 @@
 //! Members: who may act in a project, and in which role.
 
 use super::{Listing, Paging};
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     AccountId, ProjectId,
     event::{Draft, EventType},
@@ -32,7 +32,7 @@ impl Engine {
         account: &str,
         role: Role,
     ) -> Result<NamedMember, EngineError> {
-        let project = self.live_project(who, project, Role::Owner).await?;
+        let project = self.live_project(who, project, Verb::MemberSet).await?;
         let account = self.find_account(account).await?;
         let account =
             account.ok_or_else(|| EngineError::invalid("account", "no account has this name or id"))?;
@@ -57,7 +57,7 @@ impl Engine {
         project: &str,
         account: &str,
     ) -> Result<Account, EngineError> {
-        let project = self.project(who, project, Role::Owner).await?;
+        let project = self.project(who, project, Verb::MemberRemove).await?;
         let account = self.find_account(account).await?.ok_or(EngineError::NotFound)?;
         self.leave_an_owner(project.id, account.id).await?;
         let at = self.writing_time().await?;
@@ -80,7 +80,7 @@ impl Engine {
         project: &str,
         page: &Paging,
     ) -> Result<Listing<NamedMember>, EngineError> {
-        let project = self.project(who, project, Role::Viewer).await?;
+        let project = self.project(who, project, Verb::MemberList).await?;
         let list: Listing<Member> =
             self.ledger.members(project.id, page.position()?, page.limit).await?.into();
         let mut items = Vec::with_capacity(list.items.len());

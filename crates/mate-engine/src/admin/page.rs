@@ -48,6 +48,12 @@ pub struct Listing<T> {
 }
 
 impl<T> Listing<T> {
+    /// A list of nothing.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self { items: Vec::new(), unreadable: Vec::new(), next: None }
+    }
+
     /// The same list with other items.
     pub fn map<U>(self, change: impl FnMut(T) -> U) -> Listing<U> {
         Listing {

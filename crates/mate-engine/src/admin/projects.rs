@@ -1,12 +1,11 @@
 //! Projects: what work belongs together.
 
 use super::{Listing, Paging, check};
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     ProjectId,
     event::{Draft, EventType},
     records::Project,
-    words::Role,
 };
 use mate_store::LedgerError;
 use serde_json::json;
@@ -25,13 +24,8 @@ impl Engine {
         name: &str,
         workspace: Option<&str>,
     ) -> Result<Project, EngineError> {
-        if who.only_project.is_some() || who.at_most.is_some_and(|most| most < Role::Owner) {
-            return Err(EngineError::NotAllowed {
-                needed: "a token that is not limited to a project or a role",
-            });
-        }
         // Whoever owns a project may grant it every connection there is.
-        self.demand_admin(who)?;
+        self.demand_here(who, Verb::ProjectAdd).await?;
         check::name("name", name)?;
         let workspace = match workspace {
             Some(directory) => Some(check::workspace(directory, self.home.path()).await?),
@@ -57,7 +51,7 @@ impl Engine {
         }
     }
 
-    /// The project with this name or id, if the caller may at least do what `needed` says.
+    /// The project with this name or id, if the caller may do with it what the verb says.
     ///
     /// # Errors
     /// [`EngineError::NotFound`] also for a project that the caller has no role in.
@@ -65,15 +59,15 @@ impl Engine {
         &self,
         who: &Principal,
         name_or_id: &str,
-        needed: Role,
+        verb: Verb,
     ) -> Result<Project, EngineError> {
         let found = match name_or_id.parse() {
             Ok(id) => self.ledger.project(id).await?,
             Err(_) if check::is_name(name_or_id) => self.ledger.project_by_name(name_or_id).await?,
             Err(_) => None,
         };
-        let project = found.ok_or(EngineError::NotFound)?;
-        self.demand(who, project.id, needed).await?;
+        let Some(project) = found else { return self.nothing(who).await };
+        self.demand(who, project.id, verb).await?;
         Ok(project)
     }
 
@@ -83,13 +77,13 @@ impl Engine {
     /// The ledger's.
     pub async fn projects(&self, who: &Principal, page: &Paging) -> Result<Listing<Project>, EngineError> {
         if let Some(only) = who.only_project {
-            let project = self.project(who, &only.to_string(), Role::Viewer).await;
+            let project = self.project(who, &only.to_string(), Verb::ProjectShow).await;
             let items = match project {
                 Ok(project) if page.after.is_none() => vec![project],
                 Ok(_) | Err(EngineError::NotFound) => Vec::new(),
                 Err(error) => return Err(error),
             };
-            return Ok(Listing { items, unreadable: Vec::new(), next: None });
+            return Ok(Listing { items, ..Listing::empty() });
         }
         Ok(self.ledger.projects(Some(who.account), page.position()?, page.limit).await?.into())
     }
@@ -100,7 +94,7 @@ impl Engine {
     /// # Errors
     /// Not an owner; the ledger's.
     pub async fn archive_project(&self, who: &Principal, name_or_id: &str) -> Result<Project, EngineError> {
-        let project = self.project(who, name_or_id, Role::Owner).await?;
+        let project = self.project(who, name_or_id, Verb::ProjectArchive).await?;
         if project.archived_at.is_some() {
             return Ok(project);
         }
@@ -113,7 +107,9 @@ impl Engine {
             data: json!({ "by": who.account }),
         };
         match self.ledger.archive_project(project.id, at, draft).await {
-            Ok(()) | Err(LedgerError::NotFound(_)) => self.project(who, name_or_id, Role::Owner).await,
+            Ok(()) | Err(LedgerError::NotFound(_)) => {
+                self.project(who, name_or_id, Verb::ProjectArchive).await
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -126,9 +122,9 @@ impl Engine {
         &self,
         who: &Principal,
         name_or_id: &str,
-        needed: Role,
+        verb: Verb,
     ) -> Result<Project, EngineError> {
-        let project = self.project(who, name_or_id, needed).await?;
+        let project = self.project(who, name_or_id, verb).await?;
         if project.archived_at.is_some() {
             return Err(EngineError::refused("project_archived", "the project is archived: use another one"));
         }

@@ -1,7 +1,7 @@
 //! Runtimes: agent programs that exist already, and how to launch them.
 
 use super::{Listing, Paging, check};
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{RuntimeId, records::Runtime};
 use mate_store::LedgerError;
 use serde_json::Value;
@@ -33,7 +33,7 @@ impl Engine {
         registration: Value,
         patience: Patience,
     ) -> Result<Runtime, EngineError> {
-        self.demand_admin(who)?;
+        self.demand_here(who, Verb::RuntimeAdd).await?;
         check::name("name", name)?;
         if registration.to_string().len() > REGISTRATION {
             return Err(EngineError::invalid("command", "is too long: put it into a script"));
@@ -62,8 +62,9 @@ impl Engine {
     /// The runtime with this name or id; its launch is for administrators to see.
     ///
     /// # Errors
-    /// [`EngineError::NotFound`], also for one that was removed.
+    /// [`EngineError::NotFound`], also for one that was removed, and for who has no project.
     pub async fn runtime(&self, who: &Principal, name_or_id: &str) -> Result<Runtime, EngineError> {
+        self.demand_here(who, Verb::RuntimeShow).await?;
         let found = match name_or_id.parse() {
             Ok(id) => self.ledger.runtime(id).await?,
             Err(_) if check::is_name(name_or_id) => self.ledger.runtime_by_name(name_or_id).await?,
@@ -75,11 +76,14 @@ impl Engine {
             .ok_or(EngineError::NotFound)
     }
 
-    /// The runtimes, by age.
+    /// The runtimes, by age; none for who has no project.
     ///
     /// # Errors
     /// The ledger's.
     pub async fn runtimes(&self, who: &Principal, page: &Paging) -> Result<Listing<Runtime>, EngineError> {
+        if !self.sees(who, Verb::RuntimeList).await? {
+            return Ok(Listing::empty());
+        }
         let list: Listing<_> = self.ledger.runtimes(page.position()?, page.limit).await?.into();
         Ok(list.map(|runtime| shown(who, runtime)))
     }
@@ -89,7 +93,7 @@ impl Engine {
     /// # Errors
     /// Not an administrator; [`EngineError::NotFound`]; the ledger's.
     pub async fn remove_runtime(&self, who: &Principal, name_or_id: &str) -> Result<Runtime, EngineError> {
-        self.demand_admin(who)?;
+        self.demand_here(who, Verb::RuntimeRemove).await?;
         let runtime = self.runtime(who, name_or_id).await?;
         self.ledger.remove_runtime(runtime.id, self.writing_time().await?).await?;
         Ok(runtime)

@@ -1,11 +1,10 @@
 //! Sessions: which conversations there are, and who hosts them.
 
 use super::{Listing, Paging};
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
-    ProjectId,
+    ProjectId, SessionId,
     records::{Project, Session},
-    words::Role,
 };
 
 /// A session, with the runtime's name.
@@ -32,7 +31,7 @@ impl Engine {
     ) -> Result<Listing<NamedSession>, EngineError> {
         match project {
             Some(project) => {
-                let project = self.project(who, project, Role::Viewer).await?;
+                let project = self.project(who, project, Verb::SessionList).await?;
                 self.sessions_of(project.id, page).await
             }
             None => {
@@ -69,8 +68,21 @@ impl Engine {
     /// [`EngineError::NotFound`].
     pub async fn session(&self, who: &Principal, id: &str) -> Result<NamedSession, EngineError> {
         let id = id.parse().map_err(|_| EngineError::NotFound)?;
-        let session = self.ledger.session(id).await?.ok_or(EngineError::NotFound)?;
-        self.demand(who, session.project, Role::Viewer).await?;
-        self.named_session(session).await
+        self.named_session(self.session_of(who, id, Verb::SessionShow).await?).await
+    }
+
+    /// A session, for a caller who may do with it what the verb says.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFound`] when it does not exist, or not for this caller.
+    pub(crate) async fn session_of(
+        &self,
+        who: &Principal,
+        id: SessionId,
+        verb: Verb,
+    ) -> Result<Session, EngineError> {
+        let Some(session) = self.ledger.session(id).await? else { return self.nothing(who).await };
+        self.demand(who, session.project, verb).await?;
+        Ok(session)
     }
 }

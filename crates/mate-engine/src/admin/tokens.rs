@@ -1,7 +1,7 @@
 //! Tokens: what a caller shows. The secret is shown once, when it is made.
 
 use super::{Listing, Paging, check};
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Needs, Principal, Verb};
 use mate_guard::ApiToken;
 use mate_model::{TokenId, records::Token, words::Role};
 use mate_store::LedgerError;
@@ -36,12 +36,8 @@ impl Engine {
     /// A value that is wrong; a caller whose own token is limited; somebody else's account, unless an administrator
     /// asks; the ledger's.
     pub async fn add_token(&self, who: &Principal, id: Uuid, new: NewToken) -> Result<Shown, EngineError> {
-        if who.only_project.is_some() || who.at_most.is_some() {
-            // Else it could make itself one that is not limited.
-            return Err(EngineError::NotAllowed {
-                needed: "a token that is not limited to a project or a role",
-            });
-        }
+        // Else a limited one could make itself one that is not.
+        self.demand_here(who, Verb::TokenAdd).await?;
         let own = who.account.to_string();
         let account = match self.account(who, new.account.as_deref().unwrap_or(&own)).await {
             Err(EngineError::NotFound) => {
@@ -56,7 +52,7 @@ impl Engine {
             return Err(EngineError::refused("account_disabled", "the account is disabled: use another one"));
         }
         let project = match &new.project {
-            Some(project) => Some(self.project(who, project, Role::Viewer).await?.id),
+            Some(project) => Some(self.project(who, project, Verb::ProjectShow).await?.id),
             None => None,
         };
         let at = self.writing_time().await?;
@@ -108,10 +104,8 @@ impl Engine {
     pub async fn revoke_token(&self, who: &Principal, id: &str) -> Result<Token, EngineError> {
         let id: TokenId = id.parse().map_err(|_| EngineError::NotFound)?;
         let token = self.visible_token(who, id).await?;
-        if (who.only_project.is_some() || who.at_most.is_some()) && id != who.token {
-            return Err(EngineError::NotAllowed {
-                needed: "a token that is not limited to a project or a role",
-            });
+        if who.is_limited() && id != who.token {
+            return Err(EngineError::NotAllowed { needed: Needs::WholeToken.words() });
         }
         if token.revoked_at.is_some() {
             return Ok(token);

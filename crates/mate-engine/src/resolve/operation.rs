@@ -1,12 +1,12 @@
 //! A person settles an operation whose outcome is unknown.
 
 use super::{Ask, Resolved, busy};
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     OperationId,
     operation::{Evidence, Verdict},
     resolution::Finding,
-    words::{EvidenceKind, Role},
+    words::EvidenceKind,
 };
 
 impl Engine {
@@ -23,8 +23,7 @@ impl Engine {
         ask: &Ask,
         permit_repeat: bool,
     ) -> Result<Resolved, EngineError> {
-        let session = self.ledger.session(id.session).await?.ok_or(EngineError::NotFound)?;
-        self.demand(who, session.project, Role::Operator).await?;
+        let session = self.session_of(who, id.session, Verb::OperationResolve).await?;
         let standing = self.ledger.resolution(id).await?;
         let row = match self.stores.journal_reader(id.session).await {
             Ok(reader) => Some((reader.operation(id).await?, reader)),

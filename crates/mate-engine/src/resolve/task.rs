@@ -2,13 +2,12 @@
 //! journal held.
 
 use super::Ask;
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     TaskId,
     event::{Draft, EventType},
     records::Task,
     task::{TaskState, TaskStateWord},
-    words::Role,
 };
 use serde_json::json;
 
@@ -21,7 +20,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::NotFound`] when it does not exist, or not for this caller; why it is refused.
     pub async fn resolve_task(&self, who: &Principal, id: TaskId, ask: &Ask) -> Result<Task, EngineError> {
-        let task = self.task_for(who, id, Role::Operator).await?;
+        let task = self.task_for(who, id, Verb::TaskResolve).await?;
         ask.check()?;
         let ask = ask.redacted(&self.redactor_of(task.project, None).await?);
         self.ledger.observe_time(self.clock.now()).await?;
@@ -29,7 +28,7 @@ impl Engine {
             return if self.was_said(&task, who, &ask).await? {
                 // Whoever wrote it may have died before the task was looked at.
                 self.settle(id).await?;
-                self.task_for(who, id, Role::Operator).await
+                self.task_for(who, id, Verb::TaskResolve).await
             } else {
                 Err(self.nothing_of_its_own(&task).await?)
             };
@@ -45,7 +44,7 @@ impl Engine {
         // Whoever is first says it; for the others it is said.
         self.ledger.close_attention(&task, &subject, draft).await?;
         self.settle(id).await?;
-        self.task_for(who, id, Role::Operator).await
+        self.task_for(who, id, Verb::TaskResolve).await
     }
 
     /// Settles tasks whose last uncertainty was settled by somebody who died before the task was looked at. For a

@@ -1,12 +1,11 @@
 //! Approving and rejecting a proposed task.
 
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     TaskId,
     event::{Draft, EventType},
     records::Task,
     task::TaskCommand,
-    words::Role,
 };
 use mate_store::LedgerError;
 use serde_json::{Value, json};
@@ -21,7 +20,7 @@ impl Engine {
     /// # Errors
     /// Why it is refused.
     pub async fn approve(&self, who: &Principal, id: TaskId) -> Result<Task, EngineError> {
-        let task = self.task_for(who, id, Role::Operator).await?;
+        let task = self.task_for(who, id, Verb::TaskApprove).await?;
         if self.ledger.project(task.project).await?.is_none_or(|project| project.archived_at.is_some()) {
             return Err(EngineError::refused(
                 "project_archived",
@@ -29,7 +28,15 @@ impl Engine {
             ));
         }
         let command = TaskCommand::Approve { by: who.account };
-        self.move_task(who, id, command, EventType::TaskApproved, json!({ "by": who.account })).await
+        self.move_task(
+            who,
+            Verb::TaskApprove,
+            id,
+            command,
+            EventType::TaskApproved,
+            json!({ "by": who.account }),
+        )
+        .await
     }
 
     /// Rejects a proposed task, or withdraws the approval of one that has not started.
@@ -42,20 +49,21 @@ impl Engine {
         }
         let command = TaskCommand::Reject { by: who.account, reason: reason.to_owned() };
         let data = json!({ "by": who.account, "reason": reason });
-        self.move_task(who, id, command, EventType::TaskRejected, data).await
+        self.move_task(who, Verb::TaskReject, id, command, EventType::TaskRejected, data).await
     }
 
     /// Decides and writes one move, again while others move the task at the same moment.
     pub(super) async fn move_task(
         &self,
         who: &Principal,
+        verb: Verb,
         id: TaskId,
         command: TaskCommand,
         kind: EventType,
         data: Value,
     ) -> Result<Task, EngineError> {
         for _ in 0..TRIES {
-            let task = self.task_for(who, id, Role::Operator).await?;
+            let task = self.task_for(who, id, verb).await?;
             let now = self.clock.now();
             let transition = match task.state.decide(command.clone(), now) {
                 Ok(transition) => transition,

@@ -1,10 +1,9 @@
 //! A task's events: two logs, each in its own order, behind one opaque cursor.
 
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     Epoch, Micros, TaskId, TurnId,
     event::{Event, EventType, Log},
-    words::Role,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -95,7 +94,7 @@ impl Engine {
         after: Cursor,
         limit: u32,
     ) -> Result<EventPage, EngineError> {
-        let task = self.task_for(who, task, Role::Viewer).await?;
+        let task = self.task_for(who, task, Verb::TaskEvents).await?;
         let reader = self.stores.journal_reader(task.session).await?;
         let ledger = self.ledger.events_of_task(task.id, after.ledger, limit).await?;
         let journal = reader.events(Some(task.id), after.journal, limit).await?;
@@ -120,7 +119,7 @@ impl Engine {
     /// # Errors
     /// As [`Engine::task_events`].
     pub async fn is_ahead(&self, who: &Principal, task: TaskId, cursor: Cursor) -> Result<bool, EngineError> {
-        let task = self.task_for(who, task, Role::Viewer).await?;
+        let task = self.task_for(who, task, Verb::TaskEvents).await?;
         let journal =
             self.stores.journal_reader(task.session).await?.head().await?.map_or(0, |head| head.seq);
         let ledger = self.ledger.head(task.project).await?.seq;

@@ -1,7 +1,7 @@
 //! The operations of a task, read from its session's journal.
 
 use crate::{
-    Engine, EngineError, Principal,
+    Engine, EngineError, Principal, Verb,
     admit::detail,
     resolve::overlay::Seen,
     spill::{held, may_be_held},
@@ -10,7 +10,7 @@ use mate_model::{
     AccountId, ConnectionId, GrantId, Micros, OperationId, SessionId, TaskId, TurnId,
     operation::{Evidence, OperationState, OperationStateWord, Verdict},
     resolution::Resolution,
-    words::{DenyReason, EffectClass, Role},
+    words::{DenyReason, EffectClass},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -234,7 +234,7 @@ impl Engine {
         after: i64,
         limit: u32,
     ) -> Result<OperationPage, EngineError> {
-        let task = self.task_for(who, task, Role::Viewer).await?;
+        let task = self.task_for(who, task, Verb::OperationList).await?;
         let reader = self.stores.journal_reader(task.session).await?;
         let page = self.seen_operations(&reader, &task, state, after, limit).await?;
         let mut items: Vec<_> = page.items.into_iter().map(OperationView::from).collect();
@@ -247,8 +247,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::NotFound`] when it does not exist, or not for this caller.
     pub async fn operation(&self, who: &Principal, id: OperationId) -> Result<OperationView, EngineError> {
-        let session = self.ledger.session(id.session).await?.ok_or(EngineError::NotFound)?;
-        self.demand(who, session.project, Role::Viewer).await?;
+        self.session_of(who, id.session, Verb::OperationShow).await?;
         let reader = self.stores.journal_reader(id.session).await?;
         let row = reader.operation(id).await?;
         let mut view: OperationView = self.see_one(row.ok_or(EngineError::NotFound)?).await?.into();

@@ -2,14 +2,13 @@
 
 use super::OperationView;
 use crate::{
-    Engine, EngineError, Principal,
+    Engine, EngineError, Principal, Verb,
     admin::{Listing, Paging},
 };
 use mate_model::{
     ProjectId, TaskId,
     operation::OperationStateWord,
     records::{Project, Task},
-    words::Role,
 };
 use std::{fmt, str::FromStr};
 
@@ -60,7 +59,7 @@ impl Engine {
     ) -> Result<Listing<OperationView>, EngineError> {
         match project {
             Some(project) => {
-                let project = self.project(who, project, Role::Viewer).await?;
+                let project = self.project(who, project, Verb::OperationList).await?;
                 self.operations_of(project.id, state, page).await
             }
             None => {

@@ -1,11 +1,9 @@
 //! A task's report: what was done, by whose leave, and what is uncertain.
 
-use crate::{Engine, EngineError, Principal, TaskView};
+use crate::{Engine, EngineError, Principal, TaskView, Verb};
 use mate_model::{
-    AccountId, GrantId, OperationId, TaskId,
-    event::EventType,
-    operation::OperationStateWord,
-    words::{EffectClass, Role},
+    AccountId, GrantId, OperationId, TaskId, event::EventType, operation::OperationStateWord,
+    words::EffectClass,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -66,7 +64,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::NotFound`] when it does not exist, or not for this caller.
     pub async fn report(&self, who: &Principal, id: TaskId) -> Result<Report, EngineError> {
-        let task = self.task_for(who, id, Role::Viewer).await?;
+        let task = self.task_for(who, id, Verb::TaskReport).await?;
         let reader = self.stores.journal_reader(task.session).await?;
         let mut report = Report {
             task: self.full_view(task).await?,

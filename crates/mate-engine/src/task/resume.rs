@@ -1,7 +1,7 @@
 //! Resuming: what is final stays final; a new task continues the old one, and says so.
 
 use super::submit::check_instructions;
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     AccountId, SessionId, TaskId, TokenId,
     event::{Draft, EventType},
@@ -9,7 +9,6 @@ use mate_model::{
     session::{SessionState, SessionStateWord},
     task::{TaskCommand, TaskState, TaskStateWord},
     transition::Epoch,
-    words::Role,
 };
 use mate_store::{Continued, IdempotencyRecord, LedgerError, NewTask};
 use serde_json::json;
@@ -49,7 +48,7 @@ impl Engine {
         wish: Resume,
         key: Option<IdempotencyRecord>,
     ) -> Result<Task, EngineError> {
-        let old = self.task_for(who, wish.task, Role::Operator).await?;
+        let old = self.task_for(who, wish.task, Verb::TaskResume).await?;
         let heir = Heir { account: who.account, token: who.token, by_itself: false };
         self.continue_task(old, heir, wish, key).await
     }

@@ -1,12 +1,11 @@
 //! Asking a task to stop. A stop is a wish until it is proved.
 
-use crate::{Engine, EngineError, Principal};
+use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     TaskId,
     event::{Draft, EventType},
     records::Task,
     task::{TaskCommand, TaskState, TaskStateWord},
-    words::Role,
 };
 use mate_store::LedgerError;
 use serde_json::json;
@@ -17,7 +16,8 @@ impl Engine {
     /// # Errors
     /// Why it is refused: it has ended, say.
     pub async fn stop(&self, who: &Principal, id: TaskId, kill: bool) -> Result<Task, EngineError> {
-        let task = self.task_for(who, id, Role::Operator).await?;
+        let verb = if kill { Verb::TaskKill } else { Verb::TaskStop };
+        let task = self.task_for(who, id, verb).await?;
         let kind = match task.state.word() {
             TaskStateWord::Accepted => EventType::TaskStopped,
             TaskStateWord::StopRequested if kill => EventType::TaskKillRequested,
@@ -39,7 +39,7 @@ impl Engine {
             | TaskStateWord::Rejected => EventType::TaskStopRequested,
         };
         let data = json!({ "by": who.account, "kill": kill });
-        self.move_task(who, id, TaskCommand::Stop { by: Some(who.account), kill }, kind, data).await
+        self.move_task(who, verb, id, TaskCommand::Stop { by: Some(who.account), kill }, kind, data).await
     }
 
     /// Asks a running task whose deadline has passed to stop. One that is not running, or is asked already, stays as it

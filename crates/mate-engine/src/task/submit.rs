@@ -1,14 +1,13 @@
 //! Submitting a task: checked whole, then written whole.
 
-use crate::{Engine, EngineError, Principal, admin::check};
+use crate::{Engine, EngineError, Principal, Verb, admin::check};
 use mate_model::{
-    ProjectId, RuntimeId, SessionId, TaskId,
+    RuntimeId, SessionId, TaskId,
     event::{Draft, EventType},
     records::{Project, Runtime, Session, Task, TaskPolicy},
     session::{SessionState, SessionStateWord},
     task::{TaskCommand, TaskState},
     transition::Epoch,
-    words::Role,
 };
 use mate_store::{IdempotencyRecord, NewTask};
 use serde_json::json;
@@ -49,7 +48,7 @@ impl Engine {
         wish: Submit,
         key: Option<IdempotencyRecord>,
     ) -> Result<Task, EngineError> {
-        let project = self.project_for(who, &wish.project, Role::Operator).await?;
+        let project = self.project(who, &wish.project, Verb::TaskAdd).await?;
         check_instructions(&wish.instructions)?;
         check_policy(&wish.policy)?;
         if project.archived_at.is_some() {
@@ -203,25 +202,6 @@ impl Engine {
                 "the project's workspace {workspace} is not a directory (any more): put it back, or make another project"
             ),
         ))
-    }
-
-    /// A project that the caller may act in, by id or name.
-    ///
-    /// # Errors
-    /// [`EngineError::NotFound`] when there is none, or none for this caller.
-    pub async fn project_for(
-        &self,
-        who: &Principal,
-        wanted: &str,
-        role: Role,
-    ) -> Result<Project, EngineError> {
-        let project = match wanted.parse::<ProjectId>() {
-            Ok(id) => self.ledger.project(id).await?,
-            Err(_) => self.ledger.project_by_name(wanted).await?,
-        };
-        let project = project.ok_or(EngineError::NotFound)?;
-        self.demand(who, project.id, role).await?;
-        Ok(project)
     }
 }
 

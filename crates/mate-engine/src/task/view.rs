@@ -1,12 +1,12 @@
 //! A task as it is shown: its state, and what it is doing while it runs.
 
-use crate::{Engine, EngineError, Principal, conclude::reason};
+use crate::{Engine, EngineError, Principal, Verb, conclude::reason};
 use mate_model::{
     AccountId, Micros, ProjectId, RuntimeId, SessionId, TaskId, TurnId,
     records::{Task, TaskPolicy},
     task::{End, TaskState, TaskStateWord},
     turn::TurnState,
-    words::{Context, ReportStatus, Role, UnknownReason},
+    words::{Context, ReportStatus, UnknownReason},
 };
 use mate_store::Unsettled;
 use serde::Serialize;
@@ -111,7 +111,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::NotFound`] when it does not exist, or not for this caller.
     pub async fn task(&self, who: &Principal, id: TaskId) -> Result<TaskView, EngineError> {
-        let task = self.task_for(who, id, Role::Viewer).await?;
+        let task = self.task_for(who, id, Verb::TaskShow).await?;
         self.full_view(task).await
     }
 
@@ -144,7 +144,7 @@ impl Engine {
         before: Option<TaskId>,
         limit: u32,
     ) -> Result<TaskPage, EngineError> {
-        let project = self.project_for(who, project, Role::Viewer).await?;
+        let project = self.project(who, project, Verb::TaskList).await?;
         let page = self.ledger.tasks(project.id, state, before, limit).await?;
         let next = page.next;
         let mut items = Vec::with_capacity(page.items.len());

@@ -1,12 +1,11 @@
 //! A person asks for a look now.
 
 use super::plan::recipe_for;
-use crate::{Engine, EngineError, OperationView, Principal, resolve::not_unknown};
+use crate::{Engine, EngineError, OperationView, Principal, Verb, resolve::not_unknown};
 use mate_model::{
     OperationId,
     event::{Draft, EventType},
     operation::OperationState,
-    words::Role,
 };
 use serde_json::json;
 
@@ -20,8 +19,7 @@ impl Engine {
         who: &Principal,
         id: OperationId,
     ) -> Result<OperationView, EngineError> {
-        let session = self.ledger.session(id.session).await?.ok_or(EngineError::NotFound)?;
-        self.demand(who, session.project, Role::Operator).await?;
+        let session = self.session_of(who, id.session, Verb::OperationVerify).await?;
         let row = self.stores.journal_reader(id.session).await?.operation(id).await?;
         let seen = self.see_one(row.ok_or(EngineError::NotFound)?).await?;
         if !matches!(seen.operation.state, OperationState::Unknown { .. }) {

@@ -57,6 +57,7 @@ async fn admit(state: &ServerState, request: &mut Request) -> Result<(), Problem
         let caller = bearer::check(state, request.headers()).await?;
         peer.check_closely(&state.peers).await?;
         request.extensions_mut().insert(caller);
+        request.extensions_mut().insert(state.clone());
     }
     Ok(())
 }

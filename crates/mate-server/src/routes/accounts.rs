@@ -1,5 +1,6 @@
 //! `/accounts`
 
+use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
@@ -9,19 +10,17 @@ use crate::{
     views,
     wire::AddAccount,
 };
-use axum::{
-    Router,
-    extract::State,
-    routing::{get, post},
-};
+use axum::extract::State;
+use mate_engine::Verb;
 
 const LIST: &str = "accounts";
 
-pub(super) fn routes() -> Router<ServerState> {
-    Router::new()
-        .route("/accounts", get(list).post(add))
-        .route("/accounts/{account}", get(show))
-        .route("/accounts/{account}/disable", post(disable))
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/accounts", Verb::AccountList, list)
+        .post("/accounts", Verb::AccountAdd, add)
+        .get("/accounts/{account}", Verb::AccountShow, show)
+        .post("/accounts/{account}/disable", Verb::AccountDisable, disable)
 }
 
 async fn list(

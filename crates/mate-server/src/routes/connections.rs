@@ -1,5 +1,6 @@
 //! `/connections`
 
+use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
@@ -9,18 +10,20 @@ use crate::{
     views,
     wire::{AddConnection, SecretText},
 };
-use axum::{Router, extract::State, routing::get};
-use mate_engine::{EngineError, admin::NewConnection};
+use axum::extract::State;
+use mate_engine::{EngineError, Verb, admin::NewConnection};
 use mate_guard::Secret;
 use mate_model::records::Reach;
 use std::collections::BTreeMap;
 
 const LIST: &str = "connections";
 
-pub(super) fn routes() -> Router<ServerState> {
-    Router::new()
-        .route("/connections", get(list).post(add))
-        .route("/connections/{connection}", get(show).delete(remove))
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/connections", Verb::ConnectionList, list)
+        .post("/connections", Verb::ConnectionAdd, add)
+        .get("/connections/{connection}", Verb::ConnectionShow, show)
+        .delete("/connections/{connection}", Verb::ConnectionRemove, remove)
 }
 
 async fn list(

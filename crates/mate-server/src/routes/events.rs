@@ -1,5 +1,6 @@
 //! `/tasks/{task}/events`: a page, or a stream for who accepts `text/event-stream`.
 
+use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
@@ -9,13 +10,11 @@ use crate::{
     stream, views,
 };
 use axum::{
-    Router,
     extract::State,
     response::{IntoResponse, Response},
-    routing::get,
 };
 use http::{HeaderMap, header};
-use mate_engine::{Cursor, EngineError, EventView};
+use mate_engine::{Cursor, EngineError, EventView, Verb};
 use mate_model::TaskId;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,8 +22,8 @@ use serde_json::{Value, json};
 /// The name of a task's stream, for its cursors.
 pub(crate) const STREAM: &str = "events";
 
-pub(super) fn routes() -> Router<ServerState> {
-    Router::new().route("/tasks/{task}/events", get(events))
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes.get("/tasks/{task}/events", Verb::TaskEvents, events)
 }
 
 #[derive(Deserialize)]

@@ -1,5 +1,6 @@
 //! `/grants`
 
+use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
@@ -9,22 +10,19 @@ use crate::{
     views,
     wire::{AddGrant, Stop},
 };
-use axum::{
-    Router,
-    extract::State,
-    routing::{get, post},
-};
-use mate_engine::admin::NewGrant;
+use axum::extract::State;
+use mate_engine::{Verb, admin::NewGrant};
 use mate_model::words::ApprovalMode;
 use serde::Deserialize;
 
 const LIST: &str = "grants";
 
-pub(super) fn routes() -> Router<ServerState> {
-    Router::new()
-        .route("/grants", get(list).post(add))
-        .route("/grants/{grant}", get(show))
-        .route("/grants/{grant}/revoke", post(revoke))
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/grants", Verb::GrantList, list)
+        .post("/grants", Verb::GrantAdd, add)
+        .get("/grants/{grant}", Verb::GrantShow, show)
+        .post("/grants/{grant}/revoke", Verb::GrantRevoke, revoke)
 }
 
 #[derive(Deserialize)]

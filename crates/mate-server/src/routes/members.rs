@@ -1,5 +1,6 @@
 //! `/projects/{project}/members`
 
+use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
@@ -9,19 +10,17 @@ use crate::{
     views,
     wire::SetMember,
 };
-use axum::{
-    Router,
-    extract::State,
-    routing::{delete, get},
-};
+use axum::extract::State;
+use mate_engine::Verb;
 use serde_json::json;
 
 const LIST: &str = "members";
 
-pub(super) fn routes() -> Router<ServerState> {
-    Router::new()
-        .route("/projects/{project}/members", get(list).post(set))
-        .route("/projects/{project}/members/{account}", delete(remove))
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/projects/{project}/members", Verb::MemberList, list)
+        .post("/projects/{project}/members", Verb::MemberSet, set)
+        .delete("/projects/{project}/members/{account}", Verb::MemberRemove, remove)
 }
 
 async fn list(

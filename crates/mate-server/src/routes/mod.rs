@@ -6,37 +6,54 @@ mod connections;
 mod events;
 mod grants;
 mod health;
+mod judge;
 mod members;
 mod operations;
 mod projects;
 mod runtimes;
 mod sessions;
+mod table;
 mod tasks;
 mod tokens;
 
 pub(crate) use events::{STREAM, position, view};
+pub use table::Route;
 
 use crate::{ServerState, check::doorman, problem::Problem};
 use axum::{Router, middleware::from_fn_with_state};
 use http::StatusCode;
+use table::Routes;
+
+/// The routes below `/api/v1`, noun by noun.
+const NOUNS: &[fn(Routes) -> Routes] = &[
+    accounts::routes,
+    aside::routes,
+    connections::routes,
+    events::routes,
+    grants::routes,
+    members::routes,
+    operations::routes,
+    projects::routes,
+    runtimes::routes,
+    sessions::routes,
+    tasks::routes,
+    tokens::routes,
+];
+
+fn api() -> Routes {
+    NOUNS.iter().fold(Routes::new(), |routes, add| add(routes))
+}
+
+/// Every route below `/api/v1`.
+#[must_use]
+pub fn table() -> Vec<Route> {
+    api().table
+}
 
 /// The whole interface.
 pub fn router(state: ServerState) -> Router {
-    let api = Router::new()
-        .merge(accounts::routes())
-        .merge(aside::routes())
-        .merge(connections::routes())
-        .merge(events::routes())
-        .merge(grants::routes())
-        .merge(members::routes())
-        .merge(operations::routes())
-        .merge(projects::routes())
-        .merge(runtimes::routes())
-        .merge(sessions::routes())
-        .merge(tasks::routes())
-        .merge(tokens::routes());
     Router::new()
-        .nest("/api/v1", api)
+        .nest("/api/v1", api().router)
         .merge(health::routes())
         .fallback(async || Problem::not_found())
         .method_not_allowed_fallback(async || wrong_method())

@@ -1,5 +1,6 @@
 //! `/operations`, and those of a task
 
+use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
@@ -10,12 +11,8 @@ use crate::{
     views,
     wire::{ResolveOperation, Stop},
 };
-use axum::{
-    Router,
-    extract::State,
-    routing::{get, post},
-};
-use mate_engine::EngineError;
+use axum::extract::State;
+use mate_engine::{EngineError, Verb};
 use mate_model::{OperationId, TaskId};
 use serde::Deserialize;
 use serde_json::json;
@@ -23,13 +20,13 @@ use serde_json::json;
 const LIST: &str = "operations";
 const ACROSS: &str = "all_operations";
 
-pub(super) fn routes() -> Router<ServerState> {
-    Router::new()
-        .route("/operations", get(list))
-        .route("/operations/{operation}", get(show))
-        .route("/operations/{operation}/resolve", post(resolve))
-        .route("/operations/{operation}/verify", post(verify))
-        .route("/tasks/{task}/operations", get(list_of))
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/operations", Verb::OperationList, list)
+        .get("/operations/{operation}", Verb::OperationShow, show)
+        .post("/operations/{operation}/resolve", Verb::OperationResolve, resolve)
+        .post("/operations/{operation}/verify", Verb::OperationVerify, verify)
+        .get("/tasks/{task}/operations", Verb::OperationList, list_of)
 }
 
 #[derive(Deserialize)]

@@ -1,5 +1,6 @@
 //! `/projects`
 
+use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
@@ -9,20 +10,17 @@ use crate::{
     views,
     wire::{AddProject, Stop},
 };
-use axum::{
-    Router,
-    extract::State,
-    routing::{get, post},
-};
-use mate_model::words::Role;
+use axum::extract::State;
+use mate_engine::Verb;
 
 const LIST: &str = "projects";
 
-pub(super) fn routes() -> Router<ServerState> {
-    Router::new()
-        .route("/projects", get(list).post(add))
-        .route("/projects/{project}", get(show))
-        .route("/projects/{project}/archive", post(archive))
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/projects", Verb::ProjectList, list)
+        .post("/projects", Verb::ProjectAdd, add)
+        .get("/projects/{project}", Verb::ProjectShow, show)
+        .post("/projects/{project}/archive", Verb::ProjectArchive, archive)
 }
 
 async fn list(
@@ -39,7 +37,7 @@ async fn show(
     caller: Caller,
     Segments(project): Segments<String>,
 ) -> Result<Answer, Problem> {
-    Ok(Answer::ok(views::project(state.engine.project(&caller.who, &project, Role::Viewer).await?)))
+    Ok(Answer::ok(views::project(state.engine.project(&caller.who, &project, Verb::ProjectShow).await?)))
 }
 
 async fn add(

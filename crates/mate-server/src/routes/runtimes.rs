@@ -1,5 +1,6 @@
 //! `/runtimes`
 
+use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
@@ -9,15 +10,17 @@ use crate::{
     views,
     wire::AddRuntime,
 };
-use axum::{Router, extract::State, routing::get};
-use mate_engine::admin::Patience;
+use axum::extract::State;
+use mate_engine::{Verb, admin::Patience};
 
 const LIST: &str = "runtimes";
 
-pub(super) fn routes() -> Router<ServerState> {
-    Router::new()
-        .route("/runtimes", get(list).post(add))
-        .route("/runtimes/{runtime}", get(show).delete(remove))
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/runtimes", Verb::RuntimeList, list)
+        .post("/runtimes", Verb::RuntimeAdd, add)
+        .get("/runtimes/{runtime}", Verb::RuntimeShow, show)
+        .delete("/runtimes/{runtime}", Verb::RuntimeRemove, remove)
 }
 
 async fn list(

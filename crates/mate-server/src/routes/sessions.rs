@@ -1,5 +1,6 @@
 //! `/sessions`
 
+use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
@@ -9,20 +10,18 @@ use crate::{
     views,
     wire::Stop,
 };
-use axum::{
-    Router,
-    extract::State,
-    routing::{get, post},
-};
+use axum::extract::State;
+use mate_engine::Verb;
 use serde::Deserialize;
 
 const LIST: &str = "sessions";
 
-pub(super) fn routes() -> Router<ServerState> {
-    Router::new()
-        .route("/sessions", get(list))
-        .route("/sessions/{session}", get(show))
-        .route("/sessions/{session}/close", post(close))
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes.get("/sessions", Verb::SessionList, list).get("/sessions/{session}", Verb::SessionShow, show).post(
+        "/sessions/{session}/close",
+        Verb::SessionClose,
+        close,
+    )
 }
 
 #[derive(Deserialize)]

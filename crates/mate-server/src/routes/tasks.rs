@@ -1,5 +1,6 @@
 //! `/projects/{project}/tasks` and `/tasks`
 
+use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
@@ -10,29 +11,26 @@ use crate::{
     submission, views,
     wire::{AddTask, Reject, ResolveTask, Resume, Stop},
 };
-use axum::{
-    Router,
-    extract::State,
-    routing::{get, post},
-};
-use mate_engine::EngineError;
+use axum::extract::State;
+use mate_engine::{EngineError, Verb};
 use mate_model::TaskId;
 use serde::Deserialize;
 use serde_json::json;
 
 const LIST: &str = "tasks";
 
-pub(super) fn routes() -> Router<ServerState> {
-    Router::new()
-        .route("/projects/{project}/tasks", get(list).post(add))
-        .route("/tasks/{task}", get(show))
-        .route("/tasks/{task}/report", get(report))
-        .route("/tasks/{task}/approve", post(approve))
-        .route("/tasks/{task}/reject", post(reject))
-        .route("/tasks/{task}/stop", post(stop))
-        .route("/tasks/{task}/kill", post(kill))
-        .route("/tasks/{task}/resume", post(resume))
-        .route("/tasks/{task}/resolve", post(resolve))
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/projects/{project}/tasks", Verb::TaskList, list)
+        .post("/projects/{project}/tasks", Verb::TaskAdd, add)
+        .get("/tasks/{task}", Verb::TaskShow, show)
+        .get("/tasks/{task}/report", Verb::TaskReport, report)
+        .post("/tasks/{task}/approve", Verb::TaskApprove, approve)
+        .post("/tasks/{task}/reject", Verb::TaskReject, reject)
+        .post("/tasks/{task}/stop", Verb::TaskStop, stop)
+        .post("/tasks/{task}/kill", Verb::TaskKill, kill)
+        .post("/tasks/{task}/resume", Verb::TaskResume, resume)
+        .post("/tasks/{task}/resolve", Verb::TaskResolve, resolve)
 }
 
 #[derive(Deserialize)]

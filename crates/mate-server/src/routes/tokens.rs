@@ -1,5 +1,6 @@
 //! `/tokens`
 
+use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
@@ -9,18 +10,18 @@ use crate::{
     views,
     wire::{AddToken, Stop},
 };
-use axum::{
-    Router,
-    extract::State,
-    routing::{get, post},
-};
-use mate_engine::admin::NewToken;
+use axum::extract::State;
+use mate_engine::{Verb, admin::NewToken};
 use serde::Deserialize;
 
 const LIST: &str = "tokens";
 
-pub(super) fn routes() -> Router<ServerState> {
-    Router::new().route("/tokens", get(list).post(add)).route("/tokens/{token}/revoke", post(revoke))
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes.get("/tokens", Verb::TokenList, list).post("/tokens", Verb::TokenAdd, add).post(
+        "/tokens/{token}/revoke",
+        Verb::TokenRevoke,
+        revoke,
+    )
 }
 
 #[derive(Deserialize)]

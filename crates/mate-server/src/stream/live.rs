@@ -11,8 +11,8 @@ use axum::{body::Body, response::Response};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use mate_engine::{Cursor, EngineError};
-use mate_model::{TaskId, task::TaskStateWord, words::Role};
+use mate_engine::{Cursor, EngineError, Verb};
+use mate_model::{TaskId, task::TaskStateWord};
 use mate_store::{Doorbell, ledger::LEDGER_BELL};
 use serde_json::json;
 use std::{convert::Infallible, time::Duration};
@@ -55,7 +55,7 @@ pub(crate) async fn open(
     until_end: bool,
 ) -> Result<Response, Problem> {
     let place = state.streams.clone().try_acquire_owned().map_err(|_| too_many())?;
-    state.engine.task_for(&caller.who, task, Role::Viewer).await?;
+    state.engine.task_for(&caller.who, task, Verb::TaskEvents).await?;
     let mut first = BytesMut::from(OPENING);
     let mut cursor = Cursor::default();
     if let Some(text) = after {
@@ -138,7 +138,7 @@ impl Live {
         let engine = &self.state.engine;
         let who = engine.authenticate(&self.caller.bearer).await?;
         // Read before the events: what a task's end wrote is then there to be seen.
-        let state = engine.task_for(&who, self.task, Role::Viewer).await?.state.word();
+        let state = engine.task_for(&who, self.task, Verb::TaskEvents).await?.state.word();
         let page = engine.task_events(&who, self.task, self.cursor, CHUNK).await?;
         let mut buffer = BytesMut::new();
         for event in &page.items {
