@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod check;
 mod cli;
 mod confinement;
 mod containment;
@@ -89,6 +90,17 @@ async fn hidden(command: HiddenCommand, context: &Context) -> ExitCode {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => {
                     tracing::error!(error = %format!("{error:#}"), "the session's worker ended");
+                    ExitCode::from(1)
+                }
+            }
+        }
+        HiddenCommand::ConnectionCheck { connection, folder, config, home_id, fence } => {
+            here::log_to_stderr("warn");
+            let home = context.home.clone().configured(config);
+            match check::inside::run(home, home_id, fence, connection, folder).await {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    tracing::error!(error = %format!("{error:#}"), "the connection cannot be looked at");
                     ExitCode::from(1)
                 }
             }

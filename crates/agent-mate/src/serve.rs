@@ -1,6 +1,7 @@
 //! `agent-mate serve`: the interface and the scheduler. Sessions go on without it.
 
 use crate::{
+    check::Helpers,
     launch::{Containers, ContainersAtHome, Workers},
     opening::{NotNow, Opened},
 };
@@ -45,7 +46,10 @@ pub(crate) async fn serve(
     ready(listeners.address());
     let state =
         ServerState::new(Arc::clone(&engine), PeerCheck::new(|pid| !in_a_container(pid)).over_tcp(outside))
-            .with_registrar(Arc::new(crate::registrar::Presets));
+            .with_registrar(Arc::new(crate::registrar::Presets))
+            .with_prober(Arc::new(
+                Helpers::new(&engine, home_id, settings.fence()).context("looks at connections")?,
+            ));
     let scheduler = tokio::spawn(schedule(Arc::clone(&engine), home_id, settings.fence(), shutdown.clone()));
     let served = mate_server::serve(state, listeners, shutdown.clone()).await;
     shutdown.cancel();

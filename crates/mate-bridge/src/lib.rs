@@ -12,10 +12,12 @@ mod core;
 mod front;
 mod gate;
 mod hub;
+mod probe;
 mod upstream;
 
 pub use bridge::{Bridge, BridgeConfig, BridgeError, InFlight};
 pub use config::{Child, ConnectionSpec, HttpSpec, Limits, Spawner, StdioSpec, Transport};
 pub use front::relay::relay_main;
 pub use gate::{Admission, Call, Gate, Named, Outcome, Receipt, Settled, Ticket};
+pub use probe::{Code, Finding, Probe, ProbedTool, probe};
 pub use upstream::Progress;

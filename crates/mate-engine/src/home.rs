@@ -8,6 +8,7 @@
 //! HOME/agent-mate.sock       the coordinator's socket
 //! HOME/serve.lock            held by the coordinator
 //! HOME/sessions/SESSION/     one session's folder, see [`SessionFolder`]
+//! HOME/checks/CHECK/         the container of a look at a connection, for as long as it takes
 //! ```
 
 use mate_fault::disk::{self, Note};
@@ -108,6 +109,22 @@ impl Home {
     #[must_use]
     pub fn serve_lock(&self) -> PathBuf {
         self.folder.join("serve.lock")
+    }
+
+    /// Where the folders of looks at connections are, for as long as they take.
+    #[must_use]
+    pub fn checks(&self) -> PathBuf {
+        self.folder.join("checks")
+    }
+
+    /// Makes the folder of a look at a connection, with an empty workspace in it.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn create_check(&self, name: &str) -> io::Result<PathBuf> {
+        let folder = self.checks().join(name);
+        make_private(&folder.join("workspace"))?;
+        Ok(folder)
     }
 
     /// The folder of a session; nothing is made.

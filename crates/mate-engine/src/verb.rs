@@ -125,6 +125,10 @@ verbs! {
     ConnectionList = "connection.list", Somewhere(Role::Owner);
     /// Shows a connection, without its secrets.
     ConnectionShow = "connection.show", Somewhere(Role::Owner);
+    /// Connects as a session would, and says what is wrong.
+    ConnectionCheck = "connection.check", Somewhere(Role::Owner);
+    /// Connects, and lists the tools that are offered.
+    ConnectionTools = "connection.tools", Somewhere(Role::Owner);
     /// Removes a connection.
     ConnectionRemove = "connection.remove", Administrator;
 

@@ -9,6 +9,7 @@ mod cursor;
 mod extract;
 mod idempotent;
 mod listen;
+mod listings;
 pub mod problem;
 mod refusal;
 mod registrar;

@@ -1,7 +1,7 @@
 //! What every handler has at hand.
 
-use crate::{PlainCommands, Registrar, check::PeerCheck};
-use mate_engine::Engine;
+use crate::{PlainCommands, Registrar, check::PeerCheck, listings::Listings};
+use mate_engine::{Engine, NoProber, Prober};
 use std::{fmt, net::IpAddr, sync::Arc};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -15,6 +15,8 @@ pub struct ServerState {
     pub(crate) engine: Arc<Engine>,
     pub(crate) peers: PeerCheck,
     pub(crate) registrar: Arc<dyn Registrar>,
+    pub(crate) prober: Arc<dyn Prober>,
+    pub(crate) listings: Arc<Listings>,
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) own_address: Option<IpAddr>,
     pub(crate) shutdown: CancellationToken,
@@ -26,7 +28,22 @@ impl ServerState {
     pub fn new(engine: Arc<Engine>, peers: PeerCheck) -> Self {
         let streams = Arc::new(Semaphore::new(STREAMS));
         let registrar = Arc::new(PlainCommands);
-        Self { engine, peers, registrar, streams, own_address: None, shutdown: CancellationToken::new() }
+        Self {
+            engine,
+            peers,
+            registrar,
+            prober: Arc::new(NoProber),
+            listings: Arc::default(),
+            streams,
+            own_address: None,
+            shutdown: CancellationToken::new(),
+        }
+    }
+
+    /// Looks at connections by `prober`.
+    #[must_use]
+    pub fn with_prober(self, prober: Arc<dyn Prober>) -> Self {
+        Self { prober, ..self }
     }
 
     /// Takes runtimes as `registrar` knows them.

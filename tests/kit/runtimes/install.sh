@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# install.sh [NAME...]: real agent runtimes and MCP servers, pinned, from npm alone, into $ACP_AGENTS (default: .cache/agents
-# of the project). What is already there in the pinned version is left as it is. No install script of a package is run.
+# install.sh [NAME...]: real agent runtimes, MCP servers and an authorisation server, pinned, from npm and PyPI, into
+# $ACP_AGENTS (default: .cache/agents of the project). What is already there in the pinned version is left as it is. No
+# install script of an npm package is run.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 agents=${ACP_AGENTS:-$PWD/.cache/agents}
@@ -9,6 +10,10 @@ package() {
     case $1 in
         node22)     echo "node-linux-$(node -p process.arch)@22.23.5" ;; # Claude's adapter wants Node 22
         everything) echo '@modelcontextprotocol/server-everything@2026.8.31' ;;
+        filesystem) echo '@modelcontextprotocol/server-filesystem@2026.8.31' ;;
+        memory)     echo '@modelcontextprotocol/server-memory@2026.8.31' ;;
+        oidc)       echo 'oidc-provider@9.13.3' ;;
+        git)        echo 'pypi:mcp-server-git==2026.10.19' ;;
         opencode)   echo 'opencode-ai@1.18.33' ;;
         claude)     echo '@agentclientprotocol/claude-agent-acp@0.101.0' ;;
         codex)      echo '@agentclientprotocol/codex-acp@2.6.0' ;;
@@ -20,19 +25,28 @@ package() {
 install() {
     local name=$1 spec=$2 dir=$agents/$1 try
     [[ -f $dir/stamp && $(<"$dir/stamp") == "$spec" ]] && return 0
-    echo "from npm: $spec"
+    echo "to be installed: $spec"
     for try in 1 2 3; do
         rm -rf -- "$dir"
         mkdir -p "$dir"
-        if (cd "$dir" && timeout 600 npm install --no-audit --no-fund --ignore-scripts --loglevel error --prefix . "$spec"); then
+        if fetch "$dir" "$spec"; then
             echo "$spec" >"$dir/stamp"
             return 0
         fi
         sleep "$try"
     done
-    echo "$spec could not be installed from npm" >&2
+    echo "$spec could not be installed" >&2
     return 1
 }
+
+fetch() (
+    cd "$1"
+    if [[ $2 == pypi:* ]]; then
+        python3 -m venv . && timeout 600 bin/python3 -m pip install --quiet --disable-pip-version-check "${2#pypi:}"
+    else
+        timeout 600 npm install --no-audit --no-fund --ignore-scripts --loglevel error --prefix . "$2"
+    fi
+)
 
 for name in "${@:-opencode}"; do
     spec=$(package "$name")

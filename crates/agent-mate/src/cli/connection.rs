@@ -5,11 +5,13 @@ use super::{
     exit::{Exit, Failure},
     input,
     list::PageArgs,
-    show::{column, text_at},
+    show::{at, column, plain, text_at},
 };
 use clap::{Args, Subcommand};
+use mate_guard::text;
 use mate_model::{verification::Recipe, words::EffectClass};
 use mate_server::wire::AddConnection;
+use serde_json::{Value, json};
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -25,6 +27,18 @@ pub(crate) enum ConnectionVerb {
     Show {
         /// Its name or id
         connection: String,
+    },
+    /// Connect as a session would, and say what is wrong
+    Check {
+        /// Its name or id
+        connection: String,
+    },
+    /// Connect, and list the tools that it offers
+    Tools {
+        /// Its name or id
+        connection: String,
+        #[command(flatten)]
+        page: PageArgs,
     },
     /// Remove one, with its secrets
     Remove {
@@ -106,12 +120,63 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
             ];
             screen.object(&client.get(&["connections", &connection], &[]).await?, &fields)?;
         }
+        ConnectionVerb::Check { connection } => {
+            let found = client.post(&["connections", &connection, "check"], &json!({}), None).await?;
+            return check(&found, context);
+        }
+        ConnectionVerb::Tools { connection, page } => {
+            let columns = [
+                column("TOOL", "name"),
+                column("SEEN AS", "exposed"),
+                column("READS ONLY", "says_read_only"),
+                column("ARGUMENTS", "arguments"),
+                column("DESCRIPTION", "description"),
+            ];
+            let tools = client.get(&["connections", &connection, "tools"], &page.query(&[])).await?;
+            screen.list(&tools, &columns, "It offers no tools.")?;
+        }
         ConnectionVerb::Remove { connection } => {
             let gone = client.delete(&["connections", &connection]).await?;
             screen.made(&gone, &format!("Connection {connection} is removed."), &[])?;
         }
     }
     Ok(Exit::Done)
+}
+
+/// What a look has found. One that is ill makes exit code 4.
+fn check(found: &Value, context: &Context) -> Result<Exit, Failure> {
+    let well = text_at(found, "state") == "well";
+    let exit = if well { Exit::Done } else { Exit::Refused };
+    let screen = &context.screen;
+    if screen.json {
+        screen.document(found)?;
+        return Ok(exit);
+    }
+    let name = text_at(found, "name");
+    if well {
+        let (tools, protocol) = (plain(at(found, "tools")), text_at(found, "protocol"));
+        screen.line(&text::line(&format!("{name} is well: {tools} tools, MCP {protocol}."), 300))?;
+    } else {
+        screen.line(&text::line(&format!("{name} cannot be used ({})", text_at(found, "code")), 300))?;
+        tell(found.get("problem"), context)?;
+    }
+    for notice in at(found, "notices").as_array().into_iter().flatten() {
+        tell(Some(notice), context)?;
+    }
+    let said = at(found, "said").as_array().map(Vec::as_slice).unwrap_or_default();
+    if !well && !said.is_empty() {
+        screen.line("  what it said last:")?;
+        for line in said {
+            screen.line(&format!("    {}", text::line(&plain(line), 500)))?;
+        }
+    }
+    Ok(exit)
+}
+
+fn tell(finding: Option<&Value>, context: &Context) -> Result<(), Failure> {
+    let Some(finding) = finding else { return Ok(()) };
+    context.screen.line(&format!("  {}", text::line(text_at(finding, "detail"), 700)))?;
+    context.screen.line(&format!("    next: {}", text::line(text_at(finding, "next"), 500)))
 }
 
 fn request(args: AddArgs) -> Result<AddConnection, Failure> {

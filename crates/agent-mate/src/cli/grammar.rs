@@ -157,6 +157,24 @@ pub(crate) enum HiddenCommand {
         #[arg(long)]
         fence: mate_engine::settings::FenceSettings,
     },
+    /// Look at one connection
+    #[command(hide = true)]
+    ConnectionCheck {
+        /// Which
+        connection: mate_model::ConnectionId,
+        /// The folder for its container
+        #[arg(long)]
+        folder: PathBuf,
+        /// The settings file that its coordinator has read
+        #[arg(long)]
+        config: PathBuf,
+        /// The folder that its coordinator has opened as the home
+        #[arg(long)]
+        home_id: mate_engine::HomeId,
+        /// What the settings said of the fence when its coordinator read them
+        #[arg(long)]
+        fence: mate_engine::settings::FenceSettings,
+    },
     /// Relay MCP from standard streams to the session's bridge
     #[command(hide = true)]
     Bridge {
@@ -246,7 +264,9 @@ mod tests {
     #[test]
     fn hidden_commands_are_not_shown() {
         let help = Cli::command().render_long_help().to_string();
-        for hidden in ["session-worker", "keeper", "scripted-runtime", "effect-server", "bench-"] {
+        for hidden in
+            ["session-worker", "connection-check", "keeper", "scripted-runtime", "effect-server", "bench-"]
+        {
             assert!(!help.contains(hidden), "{hidden}");
             for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh, clap_complete::Shell::Fish] {
                 let mut script = Vec::new();

@@ -113,7 +113,8 @@ fn comes_from(stream: &UnixStream, init: &Identity) -> bool {
     stream.peer_cred().ok().and_then(|peer| peer.pid()).is_some_and(|pid| is_inside(init, pid))
 }
 
-fn spec(engine: &Engine, connection: &Connection) -> Result<ConnectionSpec> {
+/// How the bridge reaches a connection, with its secrets.
+pub(crate) fn spec(engine: &Engine, connection: &Connection) -> Result<ConnectionSpec> {
     let secrets = engine.open_secrets(connection)?;
     let text = |(name, value): (String, mate_guard::Secret)| {
         let value = value.expose_text().map(str::to_owned);

@@ -4,7 +4,7 @@
 //! for it, and works off the session's accepted tasks in their order, one at a time.
 
 mod activity;
-mod bridge;
+pub(crate) mod bridge;
 mod confinement;
 mod conversation;
 mod finish;
@@ -12,7 +12,7 @@ mod gate;
 mod live;
 mod prompt;
 mod recorder;
-mod spawner;
+pub(crate) mod spawner;
 mod stop;
 mod turn;
 mod verify;

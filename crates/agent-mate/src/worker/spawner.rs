@@ -9,10 +9,10 @@ use std::{
 };
 
 /// Starts upstream children in whatever container the session has now.
-pub(super) struct InContainer {
-    pub(super) container: Arc<RwLock<Option<Arc<Container>>>>,
-    pub(super) workspace: PathBuf,
-    pub(super) env: Vec<(String, String)>,
+pub(crate) struct InContainer {
+    pub(crate) container: Arc<RwLock<Option<Arc<Container>>>>,
+    pub(crate) workspace: PathBuf,
+    pub(crate) env: Vec<(String, String)>,
 }
 
 #[async_trait]

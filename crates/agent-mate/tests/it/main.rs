@@ -11,6 +11,8 @@ mod bad_input;
 #[cfg(test)]
 mod confinement;
 #[cfg(test)]
+mod connections;
+#[cfg(test)]
 mod containing;
 // Built with fault points by `./test`; a repository check sees to that.
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod follow;
 mod inbound;
 mod listing;
 mod look;
-mod names;
+pub(crate) mod names;
 mod record;
 pub(crate) mod report;
 pub(crate) mod routes;

@@ -28,7 +28,7 @@ fn allowed(c: char) -> bool {
 }
 
 /// Gives each item its name; remembers which are taken.
-pub(super) struct Namer {
+pub(crate) struct Namer {
     longest: usize,
     taken: HashMap<String, (usize, String)>,
     /// What could not have its plain name, in words.
@@ -36,12 +36,12 @@ pub(super) struct Namer {
 }
 
 impl Namer {
-    pub(super) fn new(longest: usize) -> Self {
+    pub(crate) fn new(longest: usize) -> Self {
         Self { longest, taken: HashMap::new(), notes: Vec::new() }
     }
 
     /// The name of `item` of the connection number `conn`; `None` if the same item was named before.
-    pub(super) fn name(
+    pub(crate) fn name(
         &mut self,
         conn: usize,
         connection: &str,

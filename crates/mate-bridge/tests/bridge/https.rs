@@ -1,7 +1,7 @@
 //! An upstream over TLS, believed by the authorities that the environment names.
 
 use crate::support::{Children, connection, http, rig, serve_http, text};
-use mate_bridge::Limits;
+use mate_bridge::{Code, Limits};
 use rustls::{
     ServerConfig,
     crypto::ring,
@@ -9,7 +9,7 @@ use rustls::{
 };
 use serde_json::{Value, json};
 use std::{path::PathBuf, sync::Arc};
-use tokio::{net::TcpListener, process::Command};
+use tokio::{io::AsyncWriteExt, net::TcpListener, process::Command};
 use tokio_rustls::TlsAcceptor;
 
 /// Set in the process that has `SSL_CERT_FILE` set as well.
@@ -30,7 +30,7 @@ async fn tls_upstream() -> String {
         .with_single_cert(certificates, key)
         .unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
     let url = format!("https://127.0.0.1:{}/mcp", listener.local_addr().unwrap().port());
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
@@ -83,4 +83,33 @@ async fn inside(trust: &str) {
         let diagnostics = rig.notes.diagnostics.lock().unwrap().join("; ");
         assert!(diagnostics.contains("certificate") && !diagnostics.contains("s3cret"), "{diagnostics}");
     }
+    looked_at(trust, &url).await;
+}
+
+/// What a look says: well, an unknown issuer, a certificate for another name, or no TLS at all.
+async fn looked_at(trust: &str, url: &str) {
+    let look = async |url: &str| {
+        let spec = connection("up", http(url));
+        mate_bridge::probe(spec, Arc::new(Children::default()), Limits::default())
+            .await
+            .problem
+            .map(|p| p.code)
+    };
+    if trust == "stranger" {
+        assert_eq!(look(url).await, Some(Code::CertificateIssuer));
+        return;
+    }
+    assert_eq!(look(url).await, None);
+    let other_name = url.replace("127.0.0.1", "127.0.0.2");
+    assert_eq!(look(&other_name).await, Some(Code::CertificateName));
+    let plain = url.replace("https", "http");
+    assert_eq!(look(&plain).await, Some(Code::BrokeOff));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let clear = format!("https://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            stream.write_all(b"HTTP/1.1 400 no\r\n\r\n").await.ok();
+        }
+    });
+    assert_eq!(look(&clear).await, Some(Code::Tls));
 }

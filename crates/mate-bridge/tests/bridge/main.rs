@@ -8,6 +8,7 @@ mod fronts;
 mod http_truth;
 mod https;
 mod odd_results;
+mod probing;
 mod rounds;
 mod secrets;
 mod stdio_truth;

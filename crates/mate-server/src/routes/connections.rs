@@ -13,10 +13,12 @@ use crate::{
 use axum::extract::State;
 use mate_engine::{EngineError, Verb, admin::NewConnection};
 use mate_guard::Secret;
-use mate_model::records::Reach;
+use mate_model::records::{Connection, Reach};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 const LIST: &str = "connections";
+const TOOLS: &str = "connection_tools";
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
@@ -24,6 +26,8 @@ pub(super) fn routes(routes: Routes) -> Routes {
         .post("/connections", Verb::ConnectionAdd, add)
         .get("/connections/{connection}", Verb::ConnectionShow, show)
         .delete("/connections/{connection}", Verb::ConnectionRemove, remove)
+        .post("/connections/{connection}/check", Verb::ConnectionCheck, check)
+        .get("/connections/{connection}/tools", Verb::ConnectionTools, tools)
 }
 
 async fn list(
@@ -54,6 +58,74 @@ async fn add(
         Ok(Made::created(views::connection(connection)))
     })
     .await
+}
+
+/// Changes nothing, so a repeated request looks again.
+async fn check(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(connection): Segments<String>,
+) -> Result<Answer, Problem> {
+    let (_, report, _) = look(&state, &caller, Verb::ConnectionCheck, &connection).await?;
+    Ok(Answer::ok(report))
+}
+
+/// The first page connects; the following ones are of the list that it got.
+async fn tools(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(connection): Segments<String>,
+    Query(query): Query<PageQuery>,
+) -> Result<Answer, Problem> {
+    let page = query.page(TOOLS)?;
+    let list = match &page.after {
+        Some(after) => {
+            let connection = state.engine.connection(&caller.who, &connection).await?;
+            state.listings.page(connection.id, after, page.limit).ok_or_else(older)?
+        }
+        None => {
+            let (connection, report, tools) =
+                look(&state, &caller, Verb::ConnectionTools, &connection).await?;
+            if let Some(problem) = report["problem"].as_object() {
+                let text = |name: &str| problem.get(name).and_then(Value::as_str).unwrap_or_default();
+                let detail = format!("{}: {}", text("detail"), text("next"));
+                return Err(EngineError::refused("connection_ill", detail).into());
+            }
+            let stamp = state.engine.entropy.uuid().simple().to_string();
+            state.listings.keep(connection.id, stamp, tools, page.limit)
+        }
+    };
+    Ok(Answer::list(TOOLS, list, |tool| tool))
+}
+
+fn older() -> EngineError {
+    EngineError::refused(
+        "listing_gone",
+        "the list that this cursor is of is not kept any more: list again without it",
+    )
+}
+
+async fn look(
+    state: &ServerState,
+    caller: &Caller,
+    verb: Verb,
+    name_or_id: &str,
+) -> Result<(Connection, Value, Vec<Value>), EngineError> {
+    let looked = state.engine.check_connection(&caller.who, verb, name_or_id, state.prober.as_ref()).await?;
+    let (connection, mut found) = looked;
+    let tools = if let Value::Array(tools) = found["tools"].take() { tools } else { Vec::new() };
+    let report = json!({
+        "id": connection.id,
+        "state": if found["problem"].is_null() { "well" } else { "ill" },
+        "name": connection.name,
+        "code": found["problem"]["code"],
+        "protocol": found["protocol"],
+        "tools": tools.len(),
+        "problem": found["problem"],
+        "notices": found["notices"],
+        "said": found["said"],
+    });
+    Ok((connection, report, tools))
 }
 
 async fn remove(
