@@ -50,11 +50,6 @@ pub(crate) fn home(given: Option<PathBuf>) -> Result<Home, String> {
 /// Logs go to standard error; `AGENT_MATE_LOG` chooses what.
 pub(crate) fn log_to_stderr(level: &str) {
     let filter = EnvFilter::try_from_env("AGENT_MATE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    // That library logs what a runtime sends as it came: what is worth a line is told by the worker, redacted.
-    let filter = ["agent_client_protocol=off"]
-        .iter()
-        .filter_map(|rule| rule.parse().ok())
-        .fold(filter, EnvFilter::add_directive);
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false);
     // A log on a full disk loses lines. Complaining about that where the log goes would be a panic.
     let logs = logs.log_internal_errors(false);

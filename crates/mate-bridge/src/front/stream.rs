@@ -52,7 +52,7 @@ where
                 let why = format!("the message is larger than {} bytes", hub.limits.message);
                 fault(&out, Fault::invalid_request(&why)).await;
             }
-            Ok(Line::End) | Err(_) => break,
+            Ok(Line::Unfinished(_) | Line::End) | Err(_) => break,
         }
     }
     over.cancel();

@@ -266,7 +266,8 @@ impl Link {
             match line {
                 Ok(Line::Text(text)) => self.take(&text, &own),
                 Ok(Line::TooLong { head, tail }) => self.take_oversized(&head, &tail),
-                Ok(Line::End) => break "it closed its output".to_owned(),
+                // What has no line break is not a whole message.
+                Ok(Line::Unfinished(_) | Line::End) => break "it closed its output".to_owned(),
                 Err(error) => break format!("reading from it failed ({error})"),
             }
         };
@@ -321,7 +322,7 @@ impl Link {
             let text = match lines.next().await {
                 Ok(Line::Text(text)) => text,
                 Ok(Line::TooLong { head, .. }) => head,
-                Ok(Line::End) | Err(_) => return,
+                Ok(Line::Unfinished(_) | Line::End) | Err(_) => return,
             };
             self.inbound.diagnostic(&format!("stderr: {}", String::from_utf8_lossy(&text)));
         }

@@ -3,32 +3,37 @@
 use super::{
     AcpError, Event, Lost, McpEndpoints, SessionStart, StopReason, TurnEnd, Via,
     coalesce::{Item, coalesce},
-    connection::{Desk, Peer, WAITING, drive},
+    desk::{Desk, UNANSWERED},
     link::{self, Link, Reader},
     options::{AgentInfo, AgentOptions},
-    parse, session,
-};
-use crate::container::Process;
-use agent_client_protocol::{
-    JsonRpcMessage, is_connection_terminated, is_incoming_transport_closed,
-    schema::ProtocolVersion,
-    v1::schema::{
-        AuthenticateRequest, CancelNotification, ClientCapabilities, ContentBlock, FileSystemCapabilities,
-        Implementation, InitializeRequest, LoadSessionRequest, NewSessionRequest, PromptRequest,
-        ResumeSessionRequest, SetSessionModeRequest, TextContent,
+    parse,
+    peer::{Call, Closed, NotBegun, Peer},
+    session,
+    wire::{
+        Authenticate, CancelTurn, Initialize, LoadSession, McpServer, NewSession, Prompt, ResumeSession,
+        Said, SetMode,
     },
 };
+use crate::container::Process;
+use mate_rpc::Answer;
 use serde_json::Value;
 use std::{
     fmt,
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+/// How many things that the runtime said wait to be joined and passed on.
+const SAID: usize = 64;
+/// How many lines wait to be written: room for the answers to all requests of the runtime, so that a runtime that reads
+/// late is still read, and for ours.
+const QUEUED: usize = 3 * UNANSWERED;
 
 /// A runtime that introduced itself. One session, one prompt at a time.
 ///
@@ -46,8 +51,16 @@ struct Inner {
     busy: AtomicBool,
     info: AgentInfo,
     options: AgentOptions,
-    /// Dropped with the last owner, which ends the connection.
-    _stop: oneshot::Sender<()>,
+    /// Ends the connection.
+    stop: CancellationToken,
+}
+
+/// The last owner is gone.
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.link.lose(Lost::Closed);
+        self.stop.cancel();
+    }
 }
 
 impl fmt::Debug for Agent {
@@ -66,21 +79,19 @@ impl Agent {
         options: AgentOptions,
     ) -> Result<(Self, mpsc::Receiver<Event>), AcpError> {
         let (events, receiver) = mpsc::channel(options.events.max(1));
-        let (items, incoming) = mpsc::channel(WAITING);
+        let (items, incoming) = mpsc::channel(SAID);
         tokio::spawn(coalesce(incoming, events));
         let link = Arc::new(Link::new(process.exited));
         tokio::spawn(link::listen(Arc::clone(&link), process.stderr, options.on_stderr.clone()));
-        let (outgoing, to_write) = mpsc::channel(WAITING);
-        tokio::spawn(link::write(Arc::clone(&link), process.stdin, to_write));
-        let (messages, to_library) = mpsc::channel(WAITING);
-        let reader = Reader { link: Arc::clone(&link), items: items.clone(), messages, garbage: 0 };
-        tokio::spawn(reader.run(process.stdout, options.max_line));
+        let (outgoing, to_write) = mpsc::channel(QUEUED);
+        let stop = CancellationToken::new();
+        tokio::spawn(link::write(Arc::clone(&link), process.stdin, to_write, stop.clone()));
+        let peer = Peer::new(outgoing.clone());
         let (cancels, cancelled) = watch::channel(0);
-        let desk = Arc::new(Desk { items: items.clone(), cancels: cancelled, asked: AtomicU64::new(0) });
-        let (ready, peer) = oneshot::channel();
-        let (stop, stopped) = oneshot::channel();
-        tokio::spawn(Box::pin(drive(Arc::clone(&link), desk, to_library, outgoing, ready, stopped)));
-        let peer = peer.await.map_err(|_| Lost::Closed)?;
+        let desk = Desk::new(items.clone(), outgoing, cancelled);
+        let reader =
+            Reader { link: Arc::clone(&link), items: items.clone(), desk, calls: peer.calls(), garbage: 0 };
+        tokio::spawn(reader.run(process.stdout, options.max_line));
         let mut inner = Inner {
             peer,
             link,
@@ -90,7 +101,7 @@ impl Agent {
             busy: AtomicBool::new(false),
             info: AgentInfo::default(),
             options,
-            _stop: stop,
+            stop,
         };
         inner.info = inner.initialize().await?;
         inner.authenticate().await?;
@@ -109,8 +120,8 @@ impl Agent {
     /// When the runtime refuses, or has a session already.
     pub async fn new_session(&self, cwd: &Path, mcp: &McpEndpoints) -> Result<SessionStart, AcpError> {
         let (server, via) = self.0.prepare(mcp)?;
-        let request = NewSessionRequest::new(cwd).mcp_servers(vec![server]);
-        let answer = self.0.ask("session/new", &request, self.0.options.session_timeout).await?;
+        let request = NewSession { cwd, mcp_servers: [server] };
+        let answer = self.0.ask(&request, self.0.options.session_timeout).await?;
         let id = answer["sessionId"].as_str().filter(|id| !id.is_empty() && id.len() <= 1_000);
         let id = id.ok_or_else(|| unusable("session/new", "it names no session"))?.to_owned();
         Ok(self.0.opened(id, via, &answer))
@@ -131,8 +142,8 @@ impl Agent {
             return Err(AcpError::NotOffered { what: "the loading of sessions" });
         }
         let (server, via) = self.0.prepare(mcp)?;
-        let request = LoadSessionRequest::new(id.to_owned(), cwd).mcp_servers(vec![server]);
-        let answer = self.0.ask("session/load", &request, self.0.options.session_timeout).await?;
+        let request = LoadSession { session_id: id, cwd, mcp_servers: [server] };
+        let answer = self.0.ask(&request, self.0.options.session_timeout).await?;
         self.0.flush().await;
         same_session("session/load", id, &answer)?;
         Ok(self.0.opened(id.to_owned(), via, &answer))
@@ -152,8 +163,8 @@ impl Agent {
             return Err(AcpError::NotOffered { what: "the resuming of sessions" });
         }
         let (server, via) = self.0.prepare(mcp)?;
-        let request = ResumeSessionRequest::new(id.to_owned(), cwd).mcp_servers(vec![server]);
-        let answer = self.0.ask("session/resume", &request, self.0.options.session_timeout).await?;
+        let request = ResumeSession { session_id: id, cwd, mcp_servers: [server] };
+        let answer = self.0.ask(&request, self.0.options.session_timeout).await?;
         same_session("session/resume", id, &answer)?;
         Ok(self.0.opened(id.to_owned(), via, &answer))
     }
@@ -163,8 +174,9 @@ impl Agent {
     /// # Errors
     /// When there is no session or the runtime refuses.
     pub async fn set_mode(&self, mode: &str) -> Result<(), AcpError> {
-        let request = SetSessionModeRequest::new(self.0.session()?, mode.to_owned());
-        self.0.ask("session/set_mode", &request, self.0.options.session_timeout).await?;
+        let session = self.0.session()?;
+        let request = SetMode { session_id: &session, mode_id: mode };
+        self.0.ask(&request, self.0.options.session_timeout).await?;
         Ok(())
     }
 
@@ -176,16 +188,18 @@ impl Agent {
     /// [`AcpError::Busy`] while a prompt is unanswered, [`AcpError::NoSession`] before there is one. How
     /// a turn that was begun ended is never an error.
     pub async fn prompt(&self, text: &str) -> Result<TurnEnd, AcpError> {
-        let request = PromptRequest::new(
-            self.0.session()?,
-            vec![ContentBlock::Text(TextContent::new(text.to_owned()))],
-        );
+        let session = self.0.session()?;
         if self.0.busy.swap(true, Ordering::AcqRel) {
             return Err(AcpError::Busy);
         }
+        let mut call = self.0.begin(&Prompt::of(&session, text));
+        // Before anything else can be said: a cancel that overtakes its prompt ends nothing.
+        if let Ok(call) = &mut call {
+            call.queue();
+        }
         let inner = Arc::clone(&self.0);
         let turn = tokio::spawn(async move {
-            let end = inner.turn(request).await;
+            let end = inner.turn(call).await;
             inner.flush().await;
             inner.busy.store(false, Ordering::Release);
             end
@@ -202,9 +216,9 @@ impl Agent {
         if let Some(lost) = self.lost() {
             return Err(lost.into());
         }
-        let sent = self.0.peer.send_notification(CancelNotification::new(session));
+        let sent = self.0.peer.tell(&CancelTurn { session_id: &session });
         self.0.cancels.send_modify(|count| *count = count.wrapping_add(1));
-        sent.map_err(|_| Lost::Closed.into())
+        sent.map_err(|Closed| Lost::Closed.into())
     }
 
     /// Closes the runtime's standard input, which asks it to end.
@@ -232,44 +246,19 @@ impl Agent {
 
 impl Inner {
     async fn initialize(&self) -> Result<AgentInfo, AcpError> {
-        let files = FileSystemCapabilities::new().read_text_file(false).write_text_file(false);
-        let capabilities = ClientCapabilities::new().fs(files).terminal(false);
-        let client =
-            Implementation::new(self.options.client_name.clone(), self.options.client_version.clone());
-        let request =
-            InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities).client_info(client);
-        let answer = self.ask("initialize", &request, self.options.initialize_timeout).await?;
-        if answer["protocolVersion"] != 1 {
-            return Err(AcpError::Version {
-                version: parse::cut(&answer["protocolVersion"].to_string(), 40),
-            });
-        }
-        let abilities = &answer["agentCapabilities"];
-        let resume = &abilities["sessionCapabilities"]["resume"];
-        Ok(AgentInfo {
-            name: parse::short(&answer["agentInfo"]["name"]),
-            version: parse::short(&answer["agentInfo"]["version"]),
-            mcp_http: abilities["mcpCapabilities"]["http"] == true,
-            load: abilities["loadSession"] == true,
-            resume: resume.is_object() || *resume == true,
-            auth_methods: parse::list(&answer["authMethods"])
-                .filter_map(|method| parse::short(&method["id"]))
-                .collect(),
-        })
+        let request = Initialize::of(&self.options.client_name, &self.options.client_version);
+        AgentInfo::read(&self.ask(&request, self.options.initialize_timeout).await?)
     }
 
     async fn authenticate(&self) -> Result<(), AcpError> {
         if let Some(method) = &self.options.auth_method {
-            let request = AuthenticateRequest::new(method.clone());
-            self.ask("authenticate", &request, self.options.session_timeout).await?;
+            let request = Authenticate { method_id: method };
+            self.ask(&request, self.options.session_timeout).await?;
         }
         Ok(())
     }
 
-    fn prepare(
-        &self,
-        mcp: &McpEndpoints,
-    ) -> Result<(agent_client_protocol::v1::schema::McpServer, Via), AcpError> {
+    fn prepare<'a>(&self, mcp: &'a McpEndpoints) -> Result<(McpServer<'a>, Via), AcpError> {
         if self.session().is_ok() {
             return Err(AcpError::SecondSession);
         }
@@ -286,8 +275,12 @@ impl Inner {
         session.clone().ok_or(AcpError::NoSession)
     }
 
-    async fn turn(&self, request: PromptRequest) -> TurnEnd {
-        match self.answer("session/prompt", &request).await {
+    async fn turn(&self, call: Result<Call, AcpError>) -> TurnEnd {
+        let answer = match call {
+            Ok(call) => self.outcome(Prompt::METHOD, call).await,
+            Err(why) => Err(why),
+        };
+        match answer {
             Ok(answer) => match parse::turn(&answer) {
                 Some((reason, usage)) => TurnEnd::Stopped { reason, usage },
                 None => TurnEnd::Stopped { reason: StopReason::Other("unnamed".to_owned()), usage: None },
@@ -314,29 +307,35 @@ impl Inner {
         }
     }
 
-    async fn ask(
-        &self,
-        method: &'static str,
-        request: &impl JsonRpcMessage,
-        patience: Duration,
-    ) -> Result<Value, AcpError> {
-        match tokio::time::timeout(patience, self.answer(method, request)).await {
+    async fn ask<S: Said>(&self, request: &S, patience: Duration) -> Result<Value, AcpError> {
+        let call = self.begin(request)?;
+        match tokio::time::timeout(patience, self.outcome(S::METHOD, call)).await {
             Ok(answer) => answer,
-            Err(_) => Err(AcpError::TimedOut { method, seconds: patience.as_secs() }),
+            Err(_) => Err(AcpError::TimedOut { method: S::METHOD, seconds: patience.as_secs() }),
         }
     }
 
+    fn closed(&self) -> AcpError {
+        self.link.lost.borrow().clone().unwrap_or(Lost::Closed).into()
+    }
+
+    fn begin<S: Said>(&self, request: &S) -> Result<Call, AcpError> {
+        self.peer.begin(request).map_err(|why| match why {
+            NotBegun::Closed => self.closed(),
+            NotBegun::TooMany => AcpError::Unwritable("too many requests have no answer yet".to_owned()),
+            NotBegun::Unwritable(why) => AcpError::Unwritable(parse::message(&why)),
+        })
+    }
+
     /// The answer to a request; ends when the runtime is gone, and not before.
-    async fn answer(&self, method: &'static str, request: &impl JsonRpcMessage) -> Result<Value, AcpError> {
-        // Sent as it is typed and answered as it comes, because answers are read leniently.
-        let message = request
-            .to_untyped_message()
-            .map_err(|error| AcpError::Unwritable(parse::message(&error.message)))?;
-        let sent = self.peer.send_request(message).block_task();
-        let mut sent = std::pin::pin!(sent);
-        if method == "session/prompt" {
-            mate_fault::point_async!("worker.prompt_sent");
-        }
+    async fn outcome(&self, method: &'static str, mut call: Call) -> Result<Value, AcpError> {
+        let mut sent = std::pin::pin!(async {
+            call.send().await?;
+            if method == Prompt::METHOD {
+                mate_fault::point_async!("worker.prompt_sent");
+            }
+            call.answer().await
+        });
         let answer = tokio::select! {
             biased;
             answer = &mut sent => answer,
@@ -348,19 +347,11 @@ impl Inner {
                 }
             }
         };
-        match answer {
-            Ok(answer) => Ok(answer),
-            Err(error) if is_incoming_transport_closed(&error) || is_connection_terminated(&error) => {
-                Err(self.gone().await.into())
-            }
-            Err(error) => {
-                let code = i32::from(error.code);
-                Err(AcpError::Refused {
-                    method,
-                    code,
-                    message: parse::error_words(&error.message, error.data.as_ref()),
-                })
-            }
+        match answer.map_err(|Closed| self.closed())? {
+            // Read as it comes: what an answer has to have is looked for by who asked.
+            Answer::Result(answer) => serde_json::from_str(answer.get())
+                .map_err(|error| unusable(method, &format!("it cannot be read ({error})"))),
+            Answer::Error(fault) => Err(AcpError::refused(method, &fault)),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What can go wrong with a runtime.
 
+use super::parse;
 use crate::container::Exit;
+use mate_rpc::Fault;
+use serde_json::Value;
 
 /// Why there is no runtime to speak with any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,7 +73,9 @@ pub enum AcpError {
         why: String,
     },
     /// It speaks another version.
-    #[error("the runtime speaks version {version} of the protocol, and only 1 is known here")]
+    #[error(
+        "the runtime speaks protocol version {version}, and only 1 is known here; use a release of it that speaks 1"
+    )]
     Version {
         /// Its version.
         version: String,
@@ -96,4 +101,17 @@ pub enum AcpError {
     /// The request could not be made.
     #[error("the request cannot be written: {0}")]
     Unwritable(String),
+}
+
+impl AcpError {
+    /// What an answer says that is an error. One that is not as JSON-RPC wants it is shown as it is.
+    pub(super) fn refused(method: &'static str, fault: &Fault) -> Self {
+        let error: Value = serde_json::from_str(fault.0.get()).unwrap_or_default();
+        let code = error["code"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or_default();
+        let message = match error["message"].as_str().or_else(|| error.as_str()) {
+            Some(words) => parse::error_words(words, error.get("data")),
+            None => parse::message(fault.0.get()),
+        };
+        Self::Refused { method, code, message }
+    }
 }

@@ -8,14 +8,15 @@
 mod activity;
 mod agent;
 mod coalesce;
-mod connection;
+mod desk;
 mod error;
-mod lines;
 mod link;
 mod options;
 mod parse;
+mod peer;
 mod permission;
 mod session;
+mod wire;
 
 pub use activity::{
     Activity, Diagnostic, Event, Message, PlanEntry, Role, StopReason, ToolCall, TurnEnd, Usage,

@@ -1,6 +1,7 @@
 //! What the owner of a connection chooses, and what it learns.
 
-use super::link::OnStderr;
+use super::{AcpError, link::OnStderr, parse, wire};
+use serde_json::Value;
 use std::{fmt, time::Duration};
 
 /// How a runtime is spoken to.
@@ -65,4 +66,29 @@ pub struct AgentInfo {
     pub resume: bool,
     /// The authentication methods that it offers.
     pub auth_methods: Vec<String>,
+}
+
+impl AgentInfo {
+    /// What the answer to `initialize` says. What a runtime does not say it does not offer.
+    ///
+    /// # Errors
+    /// When it speaks another version.
+    pub(super) fn read(answer: &Value) -> Result<Self, AcpError> {
+        let version = &answer["protocolVersion"];
+        if *version != wire::VERSION {
+            return Err(AcpError::Version { version: parse::cut(&version.to_string(), 40) });
+        }
+        let abilities = &answer["agentCapabilities"];
+        let resume = &abilities["sessionCapabilities"]["resume"];
+        Ok(Self {
+            name: parse::short(&answer["agentInfo"]["name"]),
+            version: parse::short(&answer["agentInfo"]["version"]),
+            mcp_http: abilities["mcpCapabilities"]["http"] == true,
+            load: abilities["loadSession"] == true,
+            resume: resume.is_object() || *resume == true,
+            auth_methods: parse::list(&answer["authMethods"])
+                .filter_map(|method| parse::short(&method["id"]))
+                .collect(),
+        })
+    }
 }

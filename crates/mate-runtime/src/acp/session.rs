@@ -1,7 +1,9 @@
 //! Opening a session with a runtime.
 
-use super::AcpError;
-use agent_client_protocol::v1::schema::{EnvVariable, HttpHeader, McpServer, McpServerHttp, McpServerStdio};
+use super::{
+    AcpError,
+    wire::{McpServer, Pair},
+};
 use serde_json::Value;
 use std::{fmt, path::PathBuf};
 
@@ -66,18 +68,16 @@ pub struct SessionStart {
 
 impl McpEndpoints {
     /// HTTP if the runtime takes it and it is offered, else the relay.
-    pub(super) fn choose(&self, takes_http: bool) -> Result<(McpServer, Via), AcpError> {
+    pub(super) fn choose(&self, takes_http: bool) -> Result<(McpServer<'_>, Via), AcpError> {
         if let Some(http) = self.http.as_ref().filter(|_| takes_http) {
-            let bearer = HttpHeader::new("Authorization", format!("Bearer {}", http.bearer));
-            let server = McpServerHttp::new(self.name.clone(), http.url.clone()).headers(vec![bearer]);
-            return Ok((McpServer::Http(server), Via::Http));
+            let headers = [Pair { name: "Authorization", value: format!("Bearer {}", http.bearer) }];
+            let server = McpServer::Http { r#type: "http", name: &self.name, url: &http.url, headers };
+            return Ok((server, Via::Http));
         }
         let relay = self.stdio.as_ref().ok_or(AcpError::NoWay)?;
-        let env =
-            relay.env.iter().map(|(name, value)| EnvVariable::new(name.clone(), value.clone())).collect();
-        let server =
-            McpServerStdio::new(self.name.clone(), relay.command.clone()).args(relay.args.clone()).env(env);
-        Ok((McpServer::Stdio(server), Via::Stdio))
+        let env = relay.env.iter().map(|(name, value)| Pair { name, value: value.clone() }).collect();
+        let server = McpServer::Stdio { name: &self.name, command: &relay.command, args: &relay.args, env };
+        Ok((server, Via::Stdio))
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) use cases;
 mod confining;
 mod containing;
 mod mcp_server;
+mod peers;
 mod surroundings;
 mod talking;
 mod zoo;
@@ -55,7 +56,12 @@ fn alone(program: impl Future<Output = ExitCode>) -> ExitCode {
 
 fn harness() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let cases = containing::CASES.iter().chain(confining::CASES).chain(talking::CASES).chain(zoo::CASES);
+    let cases = containing::CASES
+        .iter()
+        .chain(confining::CASES)
+        .chain(talking::CASES)
+        .chain(peers::CASES)
+        .chain(zoo::CASES);
     if args.iter().any(|arg| arg == "--list") {
         if !args.iter().any(|arg| arg == "--ignored") {
             cases.for_each(|(name, _)| println!("{name}: test"));

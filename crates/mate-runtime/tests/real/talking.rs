@@ -35,19 +35,19 @@ crate::cases! {
     activity_comes_in_order_and_before_the_end,
 }
 
-struct Stage {
-    home: TempDir,
-    container: Container,
+pub(crate) struct Stage {
+    pub(crate) home: TempDir,
+    pub(crate) container: Container,
 }
 
 impl Stage {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let container = container(home.path()).await;
         Self { home, container }
     }
 
-    fn launch(&self, argv: &[&str]) -> Launch {
+    pub(crate) fn launch(&self, argv: &[&str]) -> Launch {
         let mut launch = launch(self.home.path(), argv);
         let path = |name: &str| self.home.path().join(name).to_str().unwrap().to_owned();
         launch.env.push(("HOME".to_owned(), path("")));
@@ -69,7 +69,7 @@ impl Stage {
     }
 
     /// The scripted runtime with a session whose tools are the effect server's.
-    async fn scripted(&self) -> (Agent, mpsc::Receiver<Event>) {
+    pub(crate) async fn scripted(&self) -> (Agent, mpsc::Receiver<Event>) {
         let exe = exe();
         let (agent, events) = self.connect(&[&exe, "scripted-runtime"]).await.unwrap();
         let start = agent.new_session(self.home.path(), &self.relay()).await.unwrap();
@@ -77,14 +77,14 @@ impl Stage {
         (agent, events)
     }
 
-    fn relay(&self) -> McpEndpoints {
+    pub(crate) fn relay(&self) -> McpEndpoints {
         let log = self.home.path().join("effects").to_str().unwrap().to_owned();
         let args = ["effect-server", "--log", &log].map(str::to_owned).to_vec();
         let stdio = StdioEndpoint { command: exe().into(), args, env: Vec::new() };
         McpEndpoints { name: "mate".to_owned(), http: None, stdio: Some(stdio) }
     }
 
-    fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.home.path().join(name)).unwrap_or_default()
     }
 
@@ -104,7 +104,7 @@ impl Stage {
         ["python3", "-c", &code].map(str::to_owned).to_vec()
     }
 
-    async fn odd(&self, body: &str, options: AgentOptions) -> (Agent, mpsc::Receiver<Event>) {
+    pub(crate) async fn odd(&self, body: &str, options: AgentOptions) -> (Agent, mpsc::Receiver<Event>) {
         let argv = self.python(&format!("start()\n{body}"));
         let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
         let (agent, events) = self.connect_with(&argv, options).await.unwrap();
@@ -117,7 +117,7 @@ fn exe() -> String {
     std::env::current_exe().unwrap().to_str().unwrap().to_owned()
 }
 
-fn stopped(reason: StopReason) -> TurnEnd {
+pub(crate) fn stopped(reason: StopReason) -> TurnEnd {
     TurnEnd::Stopped { reason, usage: None }
 }
 
@@ -126,7 +126,7 @@ fn script(steps: &str) -> String {
 }
 
 /// Drains what is in the queue: the texts of a role joined, and everything.
-fn drained(events: &mut mpsc::Receiver<Event>) -> (String, Vec<Event>) {
+pub(crate) fn drained(events: &mut mpsc::Receiver<Event>) -> (String, Vec<Event>) {
     let mut all = Vec::new();
     let mut text = String::new();
     while let Ok(event) = events.try_recv() {
