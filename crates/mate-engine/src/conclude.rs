@@ -129,6 +129,7 @@ impl Engine {
         uncertain: Option<UnknownReason>,
         subjects: Vec<String>,
     ) -> Result<TaskStateWord, LedgerError> {
+        self.withdraw_approvals(task.id).await?;
         let now = self.clock.now();
         let command = TaskCommand::Conclude { epoch, end, uncertain };
         let transition = match task.state.decide(command, now) {

@@ -5,6 +5,7 @@
 
 pub mod admin;
 pub mod admit;
+pub mod approvals;
 pub mod aside;
 pub mod conclude;
 pub mod error;

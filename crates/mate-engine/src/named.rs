@@ -1,7 +1,7 @@
 //! What an address names, and whether the caller may do with it what the address is for.
 
 use crate::{Engine, EngineError, Principal, Verb};
-use mate_model::OperationId;
+use mate_model::{ApprovalId, OperationId};
 
 /// The kinds of things that lie in a project and are named in addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,8 +12,10 @@ pub enum Named {
     Task,
     /// A session.
     Session,
-    /// An operation, also as an approval.
+    /// An operation.
     Operation,
+    /// An approval.
+    Approval,
     /// A grant.
     Grant,
 }
@@ -26,7 +28,8 @@ impl Named {
             "project" => Self::Project,
             "task" => Self::Task,
             "session" => Self::Session,
-            "operation" | "approval" => Self::Operation,
+            "operation" => Self::Operation,
+            "approval" => Self::Approval,
             "grant" => Self::Grant,
             _ => return None,
         })
@@ -57,6 +60,10 @@ impl Engine {
             },
             Named::Operation => match text.parse::<OperationId>() {
                 Ok(id) => self.session_of(who, id.session, verb).await.map(|_| ()),
+                Err(_) => self.nothing(who).await,
+            },
+            Named::Approval => match text.parse::<ApprovalId>() {
+                Ok(id) => self.session_of(who, id.session(), verb).await.map(|_| ()),
                 Err(_) => self.nothing(who).await,
             },
             Named::Grant => {

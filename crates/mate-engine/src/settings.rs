@@ -23,6 +23,8 @@ pub struct Settings {
     pub session: SessionSettings,
     /// What sessions must not see.
     pub confinement: ConfinementSettings,
+    /// How long people are waited for.
+    pub approval: ApprovalSettings,
     /// The grace periods of the stop ladder.
     pub stop: StopSettings,
     /// How the processes of sessions are held together.
@@ -125,6 +127,22 @@ pub struct ConfinementSettings {
     pub hide: Vec<PathBuf>,
     /// Sockets of other services that are hidden by default and that sessions may use; absolute.
     pub show: Vec<PathBuf>,
+}
+
+/// `[approval]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ApprovalSettings {
+    /// How long a call waits for an answer before the runtime is told to call again: below its MCP client's own limit.
+    pub caller_seconds: u64,
+    /// How long a request waits for an answer, and an answer for its use.
+    pub expire_seconds: u64,
+}
+
+impl Default for ApprovalSettings {
+    fn default() -> Self {
+        Self { caller_seconds: 45, expire_seconds: 3600 }
+    }
 }
 
 /// `[stop]`

@@ -173,6 +173,15 @@ verbs! {
     /// Looks for what an uncertain operation came to, by its connection's recipe.
     OperationVerify = "operation.verify", OPERATOR;
 
+    /// Lists what waits for a person's leave, in a project or in one's projects.
+    ApprovalList = "approval.list", VIEWER;
+    /// Shows an approval: the exact request, and what was answered.
+    ApprovalShow = "approval.show", VIEWER;
+    /// Allows or denies one exact request.
+    ApprovalAnswer = "approval.answer", OPERATOR;
+    /// Takes leave back that was not used, or that was given for the rest of a task.
+    ApprovalRevoke = "approval.revoke", OPERATOR;
+
     /// Lists the sessions of a project, or of one's projects.
     SessionList = "session.list", VIEWER;
     /// Shows a session.

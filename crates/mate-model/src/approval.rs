@@ -1,4 +1,4 @@
-//! An approval: a person's answer to one exact request, used once. Its id is the operation's.
+//! An approval: a person's answer to one exact request, used once. A call's has the operation's id.
 
 use crate::words::words;
 use crate::{
@@ -20,6 +20,22 @@ ApprovalStateWord, "an approval state" {
     Withdrawn = "withdrawn",
     /// The leave was used by the one request that it was for.
     Used = "used",
+});
+
+words!(/// What an approval is for.
+ApprovalKind, "a kind of approval" {
+    /// A call through the bridge.
+    Call = "call",
+    /// A tool of the runtime's own, which asks by itself.
+    OwnTool = "own_tool",
+});
+
+words!(/// A person's answer.
+Decision, "a decision" {
+    /// Leave is given.
+    Allow = "allow",
+    /// Leave is refused.
+    Deny = "deny",
 });
 
 /// An approval's state; each owns its data.

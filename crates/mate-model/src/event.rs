@@ -59,6 +59,20 @@ EventType, "an event type" {
     GrantAdded = "grant.added",
     /// A grant was revoked.
     GrantRevoked = "grant.revoked",
+    /// A call, or a tool of the runtime's own, waits in the inbox for a person's leave.
+    ApprovalAsked = "approval.asked",
+    /// A person gave leave.
+    ApprovalAllowed = "approval.allowed",
+    /// A person refused leave.
+    ApprovalDenied = "approval.denied",
+    /// The leave was used, by the one request that it was for.
+    ApprovalUsed = "approval.used",
+    /// Nobody answered, or used the answer, in time.
+    ApprovalExpired = "approval.expired",
+    /// The request is no longer of use: the turn ended, a stop came, or its authority was lost.
+    ApprovalWithdrawn = "approval.withdrawn",
+    /// A person took leave back: an answer that was not used yet, or a permission for the rest of a task.
+    ApprovalRevoked = "approval.revoked",
     /// A member was added, or the role changed.
     MemberSet = "member.set",
     /// A member was removed.

@@ -127,10 +127,8 @@ impl FromStr for OperationId {
         let bad = BadId { wanted: "an operation", prefix: "op" };
         let (hex, number) =
             text.strip_prefix("op_").and_then(|rest| rest.split_once('_')).ok_or_else(|| bad.clone())?;
-        let plain = !number.starts_with('0') && number.bytes().all(|b| b.is_ascii_digit());
         let session = parse_hex(hex).map(SessionId::new).ok_or_else(|| bad.clone())?;
-        let number = number.parse().ok().filter(|n| plain && *n > 0 && *n <= i64::MAX as u64).ok_or(bad)?;
-        Ok(Self { session, number })
+        Ok(Self { session, number: counted(number).ok_or(bad)? })
     }
 }
 
@@ -141,6 +139,95 @@ impl Serialize for OperationId {
 }
 
 impl<'de> Deserialize<'de> for OperationId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// An approval: named like the operation that waits for it, or, for a tool of the runtime's own, by the session, its
+/// worker's epoch and a number in it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ApprovalId {
+    /// Of a call through the bridge.
+    Call(OperationId),
+    /// Of a tool of the runtime's own.
+    OwnTool {
+        /// Whose.
+        session: SessionId,
+        /// Of the worker whose runtime asked.
+        epoch: u64,
+        /// Counted from 1 in each epoch.
+        number: u64,
+    },
+}
+
+impl ApprovalId {
+    /// The session that asks.
+    #[must_use]
+    pub const fn session(self) -> SessionId {
+        match self {
+            Self::Call(operation) => operation.session,
+            Self::OwnTool { session, .. } => session,
+        }
+    }
+
+    /// The operation that waits, if one does.
+    #[must_use]
+    pub const fn operation(self) -> Option<OperationId> {
+        match self {
+            Self::Call(operation) => Some(operation),
+            Self::OwnTool { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for ApprovalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(operation) => fmt::Display::fmt(operation, f),
+            Self::OwnTool { session, epoch, number } => {
+                write!(f, "own_{}_{epoch}_{number}", session.uuid().simple())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for ApprovalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for ApprovalId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let Some(rest) = text.strip_prefix("own_") else {
+            return text.parse().map(Self::Call);
+        };
+        let bad = || BadId { wanted: "an approval", prefix: "own" };
+        let mut parts = rest.split('_');
+        let session = parts.next().and_then(parse_hex).map(SessionId::new).ok_or_else(bad)?;
+        let mut next = || parts.next().and_then(counted).ok_or_else(bad);
+        let id = Self::OwnTool { session, epoch: next()?, number: next()? };
+        if parts.next().is_some() { Err(bad()) } else { Ok(id) }
+    }
+}
+
+/// A number from 1, as it is written here and in no other way.
+fn counted(text: &str) -> Option<u64> {
+    let plain = !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
+    text.parse().ok().filter(|n| plain && *n > 0 && *n <= i64::MAX as u64)
+}
+
+impl Serialize for ApprovalId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ApprovalId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
@@ -160,6 +247,21 @@ mod tests {
             ["", "tsk_", "ses_019300000000700080000000000000ff", "tsk_019300000000700080000000000000FF"]
         {
             assert!(bad.parse::<TaskId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_approval_is_named_like_its_operation_or_like_nothing_else() {
+        let session = SessionId::new(Uuid::from_u128(7));
+        let call = OperationId { session, number: 12 };
+        assert_eq!(call.to_string().parse(), Ok(ApprovalId::Call(call)));
+        let own = ApprovalId::OwnTool { session, epoch: 3, number: 1 };
+        assert_eq!(own.to_string(), "own_00000000000000000000000000000007_3_1");
+        assert_eq!(own.to_string().parse(), Ok(own));
+        for bad in
+            ["own_", "own_00000000000000000000000000000007_3", "own_00000000000000000000000000000007_3_1_1"]
+        {
+            assert!(bad.parse::<ApprovalId>().is_err(), "{bad}");
         }
     }
 

@@ -26,6 +26,7 @@ pub mod words;
 
 pub use ambient::{Clock, Entropy, Micros};
 pub use ids::{
-    AccountId, ConnectionId, GrantId, OperationId, ProjectId, RuntimeId, SessionId, TaskId, TokenId, TurnId,
+    AccountId, ApprovalId, ConnectionId, GrantId, OperationId, ProjectId, RuntimeId, SessionId, TaskId,
+    TokenId, TurnId,
 };
 pub use transition::{Epoch, Refusal, Transition};

@@ -145,6 +145,14 @@ OnInterruption, "a policy for interruptions" {
     Resume = "resume",
 });
 
+words!(/// What happens to a call that needs a person's leave.
+OnApproval, "a policy for approvals" {
+    /// It waits for an answer, within bounds.
+    Park = "park",
+    /// It is refused at once: nobody is there.
+    Deny = "deny",
+});
+
 words!(/// Why an end is uncertain.
 UnknownReason, "a reason to be uncertain" {
     /// Operations whose outcome nobody knows.

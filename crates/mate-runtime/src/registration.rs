@@ -92,10 +92,4 @@ impl Registration {
         let values = self.pass_env.iter().filter_map(|name| env::var(name).ok());
         values.filter(|value| value.len() >= 8).collect()
     }
-
-    /// Whether leave is given when the runtime asks for a tool of its own.
-    #[must_use]
-    pub fn own_tools_are_free(&self) -> bool {
-        self.own_tools == OwnTools::Free
-    }
 }

@@ -160,14 +160,22 @@ pub(crate) fn of(view: &impl Serialize) -> Value {
         tracing::error!(%error, "a view could not be written as JSON");
         Value::Null
     });
-    if let Value::Object(fields) = &mut value {
-        for (name, field) in fields.iter_mut() {
-            if (name == "at" || name.ends_with("_at") || name.ends_with("_since"))
-                && let Some(at) = field.as_i64()
-            {
-                *field = rfc3339(Micros(at)).into();
-            }
+    write_moments(&mut value);
+    for part in ["receipt", "permission"] {
+        value.get_mut(part).map(write_moments);
+    }
+    value.get_mut("permissions").and_then(Value::as_array_mut).into_iter().flatten().for_each(write_moments);
+    value
+}
+
+/// Writes the moments of an object out that it has as microseconds.
+fn write_moments(value: &mut Value) {
+    let Value::Object(fields) = value else { return };
+    for (name, field) in fields.iter_mut() {
+        if (name == "at" || name.ends_with("_at") || name.ends_with("_since"))
+            && let Some(at) = field.as_i64()
+        {
+            *field = rfc3339(Micros(at)).into();
         }
     }
-    value
 }

@@ -2,8 +2,8 @@
 
 use crate::Value;
 use mate_model::{
-    AccountId, ConnectionId, Epoch, GrantId, Micros, OperationId, ProjectId, RuntimeId, SessionId, TaskId,
-    TokenId, TurnId,
+    AccountId, ApprovalId, ConnectionId, Epoch, GrantId, Micros, OperationId, ProjectId, RuntimeId,
+    SessionId, TaskId, TokenId, TurnId,
     approval::ApprovalStateWord,
     event::EventType,
     operation::{OperationStateWord, Verdict},
@@ -33,7 +33,19 @@ macro_rules! words {
     })+ };
 }
 
-ids!(AccountId, ConnectionId, GrantId, OperationId, ProjectId, RuntimeId, SessionId, TaskId, TokenId, TurnId);
+ids!(
+    AccountId,
+    ApprovalId,
+    ConnectionId,
+    GrantId,
+    OperationId,
+    ProjectId,
+    RuntimeId,
+    SessionId,
+    TaskId,
+    TokenId,
+    TurnId
+);
 
 words!(
     ApprovalMode,

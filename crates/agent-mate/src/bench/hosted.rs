@@ -127,6 +127,7 @@ impl Hosted {
             arguments: &arguments,
             runtime_call: None,
             says_read_only: false,
+            tell: None,
             continues: None,
             gone: None,
         };

@@ -1,8 +1,9 @@
 //! What can be said on the command line.
 
 use super::{
-    account::AccountVerb, connection::ConnectionVerb, grant::GrantVerb, input, operation::OperationVerb,
-    project::ProjectVerb, runtime::RuntimeVerb, session::SessionVerb, task::TaskVerb, token::TokenVerb,
+    account::AccountVerb, approval::ApprovalVerb, connection::ConnectionVerb, grant::GrantVerb, input,
+    operation::OperationVerb, project::ProjectVerb, runtime::RuntimeVerb, session::SessionVerb,
+    task::TaskVerb, token::TokenVerb,
 };
 use crate::bench;
 use clap::{Args, Parser, Subcommand};
@@ -109,6 +110,9 @@ pub(crate) enum ClientCommand {
     /// Single actions on the outside world
     #[command(subcommand)]
     Operation(OperationVerb),
+    /// What waits for a person's leave
+    #[command(subcommand)]
+    Approval(ApprovalVerb),
     /// Who may use this installation
     #[command(subcommand)]
     Account(AccountVerb),

@@ -2,6 +2,7 @@
 
 mod account;
 mod address;
+mod approval;
 mod client;
 mod connection;
 mod doctor;
@@ -73,6 +74,7 @@ pub(crate) async fn run(command: ClientCommand, context: &Context) -> Result<Exi
         ClientCommand::Task(verb) => task::run(verb, context).await,
         ClientCommand::Session(verb) => session::run(verb, context).await,
         ClientCommand::Operation(verb) => operation::run(verb, context).await,
+        ClientCommand::Approval(verb) => approval::run(verb, context).await,
         ClientCommand::Account(verb) => account::run(verb, context).await,
         ClientCommand::Token(verb) => token::run(verb, context).await,
     }

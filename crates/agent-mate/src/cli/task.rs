@@ -151,7 +151,7 @@ pub(crate) async fn run(verb: TaskVerb, context: &Context) -> Result<Exit, Failu
 }
 
 /// A task's fields as they are shown to people.
-pub(crate) const FIELDS: [super::show::Column; 25] = [
+pub(crate) const FIELDS: [super::show::Column; 26] = [
     column("id", "id"),
     column("state", "state"),
     column("activity", "activity"),
@@ -166,6 +166,7 @@ pub(crate) const FIELDS: [super::show::Column; 25] = [
     column("continues", "continues"),
     column("continued by", "continued_by"),
     column("context", "context"),
+    column("may use", "permissions"),
     column("project", "project"),
     column("session", "session"),
     column("runtime", "runtime_name"),

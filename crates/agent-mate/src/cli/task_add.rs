@@ -9,7 +9,11 @@ use super::{
     task_watch,
 };
 use clap::Args;
-use mate_model::{SessionId, records::TaskPolicy, words::OnInterruption};
+use mate_model::{
+    SessionId,
+    records::TaskPolicy,
+    words::{OnApproval, OnInterruption},
+};
 use mate_server::wire::AddTask;
 
 /// What `task add` takes.
@@ -45,6 +49,9 @@ pub(crate) struct AddArgs {
     /// How many times it may go on by itself
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(TaskPolicy::MOST_RESUMES)))]
     max_resumes: u32,
+    /// When a call needs a person's leave: wait for it, or refuse the call at once
+    #[arg(long, value_name = "park|deny", default_value = "park")]
+    on_approval: OnApproval,
     /// Show it as quiet when nothing was heard of it for so long: 90, 90s, 5m, 2h [default: the runtime's, else 60s]
     #[arg(long, value_name = "TIME", value_parser = input::seconds)]
     quiet: Option<u32>,
@@ -74,6 +81,7 @@ pub(crate) async fn add(args: AddArgs, client: &Client, context: &Context) -> Re
             require_report: args.require_report,
             on_interruption: args.on_interruption,
             max_resumes: args.max_resumes,
+            on_approval: args.on_approval,
             quiet_seconds: args.quiet,
             deadline_seconds: args.deadline,
         },

@@ -1,7 +1,13 @@
 //! What the runtime says that it does, on its way into the journal: redacted, gathered, bounded.
 
-use super::recorder::Recorder;
-use mate_engine::EngineError;
+use super::{
+    own_tools::{self, Asked},
+    recorder::Recorder,
+};
+use mate_engine::{
+    EngineError,
+    admit::{Admission, OwnCall},
+};
 use mate_guard::{Redactor, Stream};
 use mate_model::{TurnId, event::EventType};
 use mate_runtime::acp::{
@@ -24,8 +30,10 @@ const MAX_OWN: usize = 1000;
 pub(super) enum OwnTools {
     /// Leave is given.
     Free,
-    /// Nobody is there to ask, so leave is not given.
-    Refused,
+    /// A person is asked.
+    Ask,
+    /// They are switched off: leave is not given.
+    Off,
 }
 
 /// How long a text is gathered before it is written, in microseconds.
@@ -47,6 +55,7 @@ pub(super) struct Pump {
     recorder: Recorder,
     redactor: Arc<Redactor>,
     own_tools: OwnTools,
+    desk: Arc<Admission>,
     /// The exposed names of the bridge's tools.
     pub(super) bridge_tools: Vec<String>,
     turn: Option<TurnId>,
@@ -65,11 +74,17 @@ pub(super) struct Pump {
 }
 
 impl Pump {
-    pub(super) fn new(recorder: Recorder, redactor: Arc<Redactor>, own_tools: OwnTools) -> Self {
+    pub(super) fn new(
+        recorder: Recorder,
+        redactor: Arc<Redactor>,
+        own_tools: OwnTools,
+        desk: Arc<Admission>,
+    ) -> Self {
         Self {
             recorder,
             redactor,
             own_tools,
+            desk,
             bridge_tools: Vec::new(),
             turn: None,
             waiting: Vec::new(),
@@ -310,12 +325,15 @@ impl Pump {
             EventType::PermissionAsked,
             json!({ "request": request.id, "title": title, "bridge": bridged }),
         );
+        if !allow && self.own_tools == OwnTools::Ask {
+            return self.ask_a_person(request, title);
+        }
         let by = if bridged {
             "the bridge judges the call itself"
         } else if allow {
             "the runtime's own tools are free in this registration"
         } else {
-            "the runtime's own tools need a person, and nobody is there: denied"
+            "the runtime's own tools are switched off in this registration"
         };
         let answer = request.option(allow).map(|option| option.id.clone());
         let answer = answer.map_or(PermissionAnswer::Cancelled, PermissionAnswer::Selected);
@@ -323,6 +341,15 @@ impl Pump {
         let heard = request.answer.send(answer).is_ok();
         let data = json!({ "request": request.id, "allowed": allow && heard, "detail": by });
         self.push(EventType::PermissionAnswered, data);
+    }
+
+    fn ask_a_person(&self, request: PermissionRequest, title: String) {
+        let option = |allow| request.option(allow).cloned();
+        let (allow, reject) = (option(true), option(false));
+        let kind = request.tool.kind.as_deref().map(|kind| self.clean(kind));
+        let call = OwnCall { title, kind, request: request.exact.to_string() };
+        let asked = Asked { request: request.id, call, allow, reject, answer: request.answer };
+        own_tools::ask(&self.desk, &self.recorder, asked);
     }
 
     /// Whether a call is one of the bridge's tools under the name that the runtime gives it. Only a whole name

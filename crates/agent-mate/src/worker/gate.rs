@@ -3,7 +3,7 @@
 use super::recorder::Recorder;
 use async_trait::async_trait;
 use mate_bridge::{Admission as Verdict, Call, Gate, Named, Outcome as Carried, Receipt, Settled, Ticket};
-use mate_engine::admit::{self, Admission, Admitted, Ended, Go, Request};
+use mate_engine::admit::{self, Admission, Admitted, Ended, Go, Request, Tell};
 use mate_guard::Redactor;
 use mate_model::{
     OperationId,
@@ -37,6 +37,7 @@ struct ReportArguments {
 impl WorkerGate {
     fn request<'a>(call: &'a Call, name: &'a str) -> Request<'a> {
         Request {
+            tell: None,
             connection: call.connection.as_ref().map(|(id, _)| *id),
             connection_name: name,
             tool: &call.tool,
@@ -90,7 +91,9 @@ impl Gate for WorkerGate {
 
     async fn admit(&self, call: &Call) -> Verdict {
         let name = call.connection.as_ref().map_or("", |(_, name)| name.as_ref());
-        match self.desk.admit(&Self::request(call, name)).await {
+        let tell = |what: &str| call.progress.say(what);
+        let request = Request { tell: Some(Tell(&tell)), ..Self::request(call, name) };
+        match self.desk.admit(&request).await {
             Admitted::Refused(text) => Verdict::Refuse { text, receipt: Receipt::none() },
             Admitted::Told { text, receipt } => Verdict::Refuse { text, receipt: carried(receipt) },
             Admitted::Stored { operation, result, receipt } => match RawValue::from_string(result) {

@@ -10,6 +10,7 @@ mod conversation;
 mod finish;
 mod gate;
 mod live;
+mod own_tools;
 mod prompt;
 mod recorder;
 pub(crate) mod spawner;
@@ -32,7 +33,10 @@ use mate_model::{
     records::{Session, Task},
     session::SessionState,
 };
-use mate_runtime::{container::Container, registration::Registration};
+use mate_runtime::{
+    container::Container,
+    registration::{self, Registration},
+};
 use mate_store::JournalReader;
 use recorder::Recorder;
 use serde_json::json;
@@ -149,7 +153,8 @@ impl Worker {
             spill,
             found.next_operation,
             Arc::clone(&redactor),
-        );
+        )
+        .waiting_for_people(settings.approval);
         let desk = desk.going_on_from(&engine.earlier_sessions(id).await?).await?;
         recorder
             .event(
@@ -184,7 +189,12 @@ impl Worker {
     /// Works off the session's tasks; ends after a while without one.
     async fn work(&mut self) -> Result<()> {
         let mut live = None;
-        let mut pump = Pump::new(self.recorder.clone(), Arc::clone(&self.redactor), self.own_tools());
+        let mut pump = Pump::new(
+            self.recorder.clone(),
+            Arc::clone(&self.redactor),
+            self.own_tools(),
+            Arc::clone(&self.desk),
+        );
         let mut idle = Duration::ZERO;
         let result = loop {
             match self.patiently(|| self.next_task()).await? {
@@ -280,7 +290,11 @@ impl Worker {
     }
 
     fn own_tools(&self) -> OwnTools {
-        if self.registration.own_tools_are_free() { OwnTools::Free } else { OwnTools::Refused }
+        match self.registration.own_tools {
+            registration::OwnTools::Free => OwnTools::Free,
+            registration::OwnTools::Ask => OwnTools::Ask,
+            registration::OwnTools::Off => OwnTools::Off,
+        }
     }
 
     fn next_turn_number(&self) -> i64 {

@@ -225,6 +225,11 @@ impl Worker {
                     if let Some(bridge) = self.bridge.as_ref().filter(|_| wish != Wish::None) {
                         bridge.cancel_in_flight();
                     }
+                    if wish != Wish::None {
+                        // A stop is not held up by a journal in trouble.
+                        let desk = Arc::clone(&self.desk);
+                        tokio::spawn(async move { desk.withdraw_asks("the task was asked to stop").await });
+                    }
                     ladder.wish(wish);
                 }
                 stepped = ladder.step() => {
@@ -238,6 +243,7 @@ impl Worker {
                 _ = tick.tick() => {
                     pump.flush().await?;
                     self.look_at_grants(task).await;
+                    self.desk.tend().await;
                     self.apply_resolutions().await;
                 }
             }

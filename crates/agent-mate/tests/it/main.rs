@@ -5,6 +5,8 @@
 mod harness;
 
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
 mod authority;
 #[cfg(test)]
 mod bad_input;

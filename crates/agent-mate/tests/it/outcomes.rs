@@ -1,6 +1,6 @@
 //! How a turn ended, and what the task is said to be because of that.
 
-use crate::harness::{Store, World, id};
+use crate::harness::{Store, World, id, stub};
 use serde_json::{Value, json};
 
 #[test]
@@ -99,7 +99,7 @@ fn odd_output_of_a_runtime_does_no_harm() {
     let world = World::new(Store::Sqlite);
     let odd =
         "a\u{2028}b\u{85}c\u{feff}\u{1b}[31mred\u{1b}[0m\r\u{7} \u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f466}";
-    let (ended, code) = world.carry_out(&json!([
+    let steps = stub(&json!([
         {"raw_line": "this is no JSON"},
         {"raw_line": "{\"jsonrpc\":\"2.0\",\"id\":999,\"result\":{}}"},
         {"raw": {"sessionUpdate": "of_a_kind_yet_unknown", "x": [1, 2]}},
@@ -108,6 +108,8 @@ fn odd_output_of_a_runtime_does_no_harm() {
         {"permission": "rm -rf /"},
         {"tool": "note", "args": {"text": odd}},
     ]));
+    let words = ["task", "add", "--project", "default", "--approve", "--on-approval", "deny", &steps];
+    let (ended, code) = world.wait(&id(&world.ok(&words)));
     assert_eq!(code, 0, "{ended}");
     assert_eq!(
         world.effects().iter().filter(|line| line["kind"] == "begin" && line["key"] == odd).count(),

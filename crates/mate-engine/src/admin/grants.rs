@@ -59,14 +59,6 @@ impl Engine {
             other => other?,
         };
         check::globs(&new.tools)?;
-        // Taken and never given would be worse than not taken.
-        if new.approve != ApprovalMode::Never {
-            return Err(EngineError::refused(
-                "approvals_not_available",
-                "this release cannot ask a person for each call yet: grant fewer tools, or limit the grant with \
-                 --max-calls and --expires",
-            ));
-        }
         if new.max_calls.is_some_and(|most| most < 1) {
             return Err(EngineError::invalid("max_calls", "must be 1 or more: leave it out for no limit"));
         }

@@ -2,6 +2,7 @@
 
 use super::{
     CurrentTurn, Receipt,
+    asking::Leave,
     twins::{TwinGuard, TwinKey},
 };
 use crate::spill::Slot;
@@ -21,6 +22,8 @@ pub struct Go {
     pub(super) key: OperationId,
     /// Room for the outcome, should the journal not take it.
     pub(super) slot: Slot,
+    /// By which leave it goes out.
+    pub(super) leave: Leave,
     /// The W3C trace id of the call, 32 hexadecimal digits.
     pub trace: String,
 }

@@ -2,6 +2,7 @@
 
 use super::{
     Admission, Admitted, CurrentTurn, Go,
+    asking::{AskKey, Judged, Leave},
     deny::next_step,
     replay::{Passage, Way},
     request::{Imprint, Request},
@@ -10,14 +11,22 @@ use super::{
 };
 use crate::{EngineError, spill::Slot};
 use mate_model::{
-    Micros,
+    Micros, OperationId,
     event::{Draft, EventType},
     operation::{OperationCommand, OperationState, Permit},
     records::{Connection, Grant, Operation},
-    words::{ApprovalMode, DenyReason, EffectClass},
+    words::{DenyReason, EffectClass},
 };
 use mate_store::Change;
 use serde_json::json;
+
+/// What the replay guard leaves of a call.
+pub(super) enum Passed {
+    /// It may go out, on this way.
+    Free(Way),
+    /// It does not, and this is its answer.
+    Answered(Admitted),
+}
 
 impl Admission {
     /// Judges a call. Every refusal is recorded as an operation with its reason.
@@ -56,9 +65,6 @@ impl Admission {
         };
         let class = class_of(allowed.grant, allowed.connection, request.says_read_only);
         let imprint = self.imprint(request, Some(allowed.connection));
-        if let Err((reason, why)) = leave(&allowed) {
-            return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
-        }
         // As they will stand on record: what is compared later is what is written.
         let key = TwinKey {
             connection: self.clean(request.connection_name),
@@ -68,20 +74,15 @@ impl Admission {
         if let Some(state) = request.continues {
             return self.further_round(request, turn, &allowed, requested_at, state, key).await;
         }
-        let way = match self.guard_replay(request, class, &key).await? {
-            Passage::Free(way) => way,
-            Passage::Refused(reason, why) => {
-                return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
-            }
-            Passage::Told { why, receipt } => {
-                let reason = DenyReason::HasHappened;
-                let denied = self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await?;
-                return Ok(denied.with(receipt));
-            }
-            Passage::Stored { operation, result, receipt } => {
-                self.redeliver(request, turn, operation).await?;
-                return Ok(Admitted::Stored { operation, result, receipt });
-            }
+        let waits = self.asks.has(&AskKey::Call(key.clone()));
+        let leave = if waits { None } else { self.leave(turn, &allowed, request.tool).await? };
+        let Some(leave) = leave else {
+            let judged = Judged { turn, allowed: &allowed, requested_at, class, key };
+            return self.with_leave(request, &judged).await;
+        };
+        let way = match self.pass(request, turn, requested_at, &allowed, class, &key).await? {
+            Passed::Free(way) => way,
+            Passed::Answered(answered) => return Ok(answered),
         };
         let _open = self.gate.read().await;
         if self.current() != Some(turn) {
@@ -109,26 +110,66 @@ impl Admission {
         mate_fault::point_async!("admit.reserved");
         let trace = self.engine.entropy.uuid().simple().to_string();
         let (call, intended_at) = (key, self.now());
-        let Way { twin, repeats, by_leave, key, settles } = way;
         let operation =
             self.operation(request, turn, requested_at, Some(&allowed), class, imprint, trace.clone());
-        if let Some(of) = repeats.filter(|_| by_leave)
-            && !self.take_leave(of, operation.id).await?
-        {
-            let why = format!(
-                "an identical call ({of}) may already have happened, and it is not repeated; the one repeat that was \
-                 allowed has been made"
-            );
-            let reason = DenyReason::MayHaveHappened;
+        if let Err((reason, why)) = self.take_leave_of(&way, operation.id).await? {
             return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
         }
-        let operation = Operation { repeats, ..operation };
+        let Way { twin, repeats, key, settles, .. } = way;
+        let mut operation = Operation { repeats, ..operation };
+        if let Leave::Permission(id) = leave {
+            operation.decision["permission"] = json!(id);
+        }
         let (permit, slot) = self.commit_intent(operation, slot).await?;
         let twin = twin.map(TwinGuard::intended);
         mate_fault::point_async!("admit.intended");
         let key = key.unwrap_or(permit.operation());
-        let go = Go { permit, class, turn, call, round: 1, intended_at, twin, slot, settles, key, trace };
+        let go =
+            Go { permit, class, turn, call, round: 1, intended_at, twin, slot, settles, key, trace, leave };
         self.second_read(request, go).await
+    }
+
+    /// The replay guard's word on a call: the way on which it may go out, or the answer that it gets.
+    pub(super) async fn pass(
+        &self,
+        request: &Request<'_>,
+        turn: CurrentTurn,
+        requested_at: Micros,
+        allowed: &Allowed<'_>,
+        class: EffectClass,
+        key: &TwinKey,
+    ) -> Result<Passed, EngineError> {
+        Ok(Passed::Answered(match self.guard_replay(request, class, key).await? {
+            Passage::Free(way) => return Ok(Passed::Free(way)),
+            Passage::Refused(reason, why) => {
+                self.deny(request, turn, requested_at, Some(allowed), reason, &why).await?
+            }
+            Passage::Told { why, receipt } => {
+                let reason = DenyReason::HasHappened;
+                self.deny(request, turn, requested_at, Some(allowed), reason, &why).await?.with(receipt)
+            }
+            Passage::Stored { operation, result, receipt } => {
+                self.redeliver(request, turn, operation).await?;
+                Admitted::Stored { operation, result, receipt }
+            }
+        }))
+    }
+
+    /// Takes the one leave to repeat what may have happened, where the way needs one.
+    pub(super) async fn take_leave_of(
+        &self,
+        way: &Way,
+        by: OperationId,
+    ) -> Result<Result<(), (DenyReason, String)>, EngineError> {
+        let Some(of) = way.repeats.filter(|_| way.by_leave) else { return Ok(Ok(())) };
+        if self.take_leave(of, by).await? {
+            return Ok(Ok(()));
+        }
+        let why = format!(
+            "an identical call ({of}) may already have happened, and it is not repeated; the one repeat that was \
+             allowed has been made"
+        );
+        Ok(Err((DenyReason::MayHaveHappened, why)))
     }
 
     /// A further round of a call: the same operation, with an intent and a second read of its own.
@@ -156,7 +197,10 @@ impl Admission {
     pub(super) async fn second_read(&self, request: &Request<'_>, go: Go) -> Result<Admitted, EngineError> {
         let verdict = match self.look(go.turn).await {
             Ok(Ok(standing)) => match request.connection {
-                Some(connection) => standing.judge(connection, request.tool, self.now()).map(|_| ()),
+                Some(connection) => match standing.judge(connection, request.tool, self.now()) {
+                    Ok(allowed) => self.leave_stands(request, &allowed, &go).await,
+                    Err(refused) => Err(refused),
+                },
                 None => Err((DenyReason::UnknownTool, "the tool is gone".to_owned())),
             },
             Ok(Err(refused)) => Err(refused),
@@ -175,6 +219,18 @@ impl Admission {
             "The answer was NOT sent, and what became of the call is uncertain"
         };
         Ok(Admitted::Refused(format!("{why}. {made} ({operation}). {}", next_step(reason))))
+    }
+
+    async fn leave_stands(
+        &self,
+        request: &Request<'_>,
+        allowed: &Allowed<'_>,
+        go: &Go,
+    ) -> Result<(), (DenyReason, String)> {
+        match self.still_has_leave(go.turn, allowed, request.tool, go.leave).await {
+            Ok(stands) => stands,
+            Err(error) => Err((DenyReason::NotRecordable, error.to_string())),
+        }
     }
 
     async fn commit_intent(&self, operation: Operation, slot: Slot) -> Result<(Permit, Slot), EngineError> {
@@ -279,17 +335,6 @@ impl Admission {
             data.extend(more.clone());
         }
         Draft { kind, task: Some(operation.task), turn: Some(operation.turn), at, data }
-    }
-}
-
-/// A person's leave, where the grant wants one.
-fn leave(allowed: &Allowed<'_>) -> Result<(), (DenyReason, String)> {
-    match allowed.grant.approve {
-        ApprovalMode::Never => Ok(()),
-        ApprovalMode::Once | ApprovalMode::Always => Err((
-            DenyReason::NobodyThere,
-            "this tool needs a person's leave for each call, and nobody can give it in this task".to_owned(),
-        )),
     }
 }
 

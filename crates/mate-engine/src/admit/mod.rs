@@ -5,6 +5,7 @@
 //! admission: what was revoked before it is never sent.
 
 mod admitted;
+mod asking;
 mod deny;
 mod heard;
 mod intent;
@@ -21,15 +22,17 @@ mod twins;
 mod upstream_task;
 
 pub use admitted::{Admitted, Go};
+pub use asking::{OwnAnswer, OwnCall, OwnVerdict};
 pub use heard::Receipt;
 pub(crate) use intent::class_of;
 pub use kept::KEEP;
 pub(crate) use late::repeat_succeeded;
-pub use request::Request;
+pub use request::{Request, Tell};
 pub use settle::Ended;
 pub(crate) use settle::{detail, recorded, settled_event};
 
-use crate::{Engine, EngineError, Spill};
+use crate::{Engine, EngineError, Spill, settings::ApprovalSettings};
+use asking::Asks;
 use heard::Heard;
 use mate_guard::{DigestKey, Redactor, Vault};
 use mate_model::{
@@ -77,6 +80,12 @@ pub struct Admission {
     standing: RwLock<Option<Arc<Standing>>>,
     twins: Twins,
     questions: Questions,
+    /// What waits for a person.
+    asks: Asks,
+    /// How long a person is waited for.
+    approval: ApprovalSettings,
+    /// Numbers the requests of the runtime's own tools.
+    next_own: AtomicU64,
     /// Held while resolutions are copied into the journal.
     resolving: tokio::sync::Mutex<()>,
 }
@@ -115,6 +124,9 @@ impl Admission {
             standing: RwLock::new(None),
             twins: Twins::default(),
             questions: Questions::default(),
+            asks: Asks::default(),
+            approval: ApprovalSettings::default(),
+            next_own: AtomicU64::new(1),
             resolving: tokio::sync::Mutex::default(),
         }
     }
@@ -135,6 +147,13 @@ impl Admission {
         Ok(self)
     }
 
+    /// The same desk, with how long a person is waited for.
+    #[must_use]
+    pub fn waiting_for_people(mut self, approval: ApprovalSettings) -> Self {
+        self.approval = approval;
+        self
+    }
+
     /// Says which turn calls belong to from now on; none: every call is refused.
     pub fn set_current(&self, turn: Option<CurrentTurn>) {
         if let Ok(mut current) = self.current.write() {
@@ -142,11 +161,13 @@ impl Admission {
         }
     }
 
-    /// Ends admission: when this returns, no further intent is written for the turn, and no question is open.
+    /// Ends admission: when this returns, no further intent is written for the turn, no question is
+    /// open, and nothing waits for a person.
     pub async fn close(&self) {
         self.set_current(None);
         drop(self.gate.write().await);
         self.drop_questions().await;
+        self.close_asks().await;
     }
 
     /// How many operations were numbered so far: more than before means that calls came.

@@ -153,7 +153,7 @@ impl Admission {
         let Some(taken) = self.engine.ledger.leave_to_repeat(of).await? else { return Ok(false) };
         if let Some(taken) = taken {
             let taken = self.engine.operation_of(&self.reader, taken).await?;
-            if taken.is_none_or(|taken| taken.state.word() != OperationStateWord::NotSent) {
+            if taken.is_none_or(|taken| !was_never_sent(taken.state.word())) {
                 return Ok(false);
             }
         }
@@ -188,6 +188,23 @@ impl Admission {
         let row = self.engine.operation_of(&self.reader, operation).await?;
         let how = row.as_ref().map_or("", |row| super::detail(&row.state)).to_owned();
         Ok(format!("an identical call ({operation}) has succeeded ({how}), and its result is not at hand"))
+    }
+}
+
+/// Whether a repeat in this state is proved not to have been sent.
+const fn was_never_sent(state: OperationStateWord) -> bool {
+    match state {
+        OperationStateWord::NotSent
+        | OperationStateWord::Denied
+        | OperationStateWord::Expired
+        | OperationStateWord::Withdrawn => true,
+        OperationStateWord::Requested
+        | OperationStateWord::AwaitingApproval
+        | OperationStateWord::InFlight
+        | OperationStateWord::Succeeded
+        | OperationStateWord::Failed
+        | OperationStateWord::Unknown
+        | OperationStateWord::Abandoned => false,
     }
 }
 

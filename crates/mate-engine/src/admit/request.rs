@@ -5,6 +5,16 @@ use mate_model::ConnectionId;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+/// Tells a waiting caller, in words, what is being waited for. Never blocks.
+#[derive(Clone, Copy)]
+pub struct Tell<'a>(pub &'a (dyn Fn(&str) + Send + Sync));
+
+impl std::fmt::Debug for Tell<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tell")
+    }
+}
+
 /// One call, before it is decided.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
@@ -22,11 +32,20 @@ pub struct Request<'a> {
     pub says_read_only: bool,
     /// For a further round of a call: what the upstream wanted to see again, as JSON (`null` when nothing).
     pub continues: Option<&'a str>,
+    /// Tells whoever waits for the answer that it takes longer.
+    pub tell: Option<Tell<'a>>,
     /// Triggered when nobody waits for the answer any more; none: somebody always does.
     pub gone: Option<&'a CancellationToken>,
 }
 
 impl Request<'_> {
+    /// Says to the waiting caller what is being waited for.
+    pub(super) fn tell(&self, what: &str) {
+        if let Some(Tell(tell)) = self.tell {
+            tell(what);
+        }
+    }
+
     /// Resolves when nobody waits for the answer any more.
     pub(super) async fn until_gone(&self) {
         match self.gone {

@@ -5,6 +5,7 @@
 
 use super::{
     Admission, Admitted, CurrentTurn, Ended, Go, Receipt,
+    asking::Leave,
     request::Request,
     twins::{TwinGuard, TwinKey},
 };
@@ -37,6 +38,7 @@ pub(super) struct Parked {
     settles: Vec<Operation>,
     key: OperationId,
     slot: Slot,
+    leave: Leave,
     trace: String,
 }
 
@@ -82,8 +84,8 @@ impl Admission {
         };
         let event = round_event(EventType::OperationInputRequired, go.turn, now, operation, go.round);
         self.journal.write(vec![change, Change::Event(event)]).await?;
-        let Go { turn, class, call, round, twin, settles, key, slot, trace, .. } = go;
-        let parked = Parked { turn, class, call, round, question, twin, settles, key, slot, trace };
+        let Go { turn, class, call, round, twin, settles, key, slot, leave, trace, .. } = go;
+        let parked = Parked { turn, class, call, round, question, twin, settles, key, slot, leave, trace };
         self.questions.put(operation, parked);
         Ok(Receipt::plain())
     }
@@ -116,8 +118,9 @@ impl Admission {
         let permit = written.permits.into_iter().find(|permit| permit.operation() == operation);
         let permit = permit
             .ok_or_else(|| EngineError::Internal("the journal gave no permit for a round".to_owned()))?;
-        let Parked { class, twin, settles, key, slot, trace, .. } = parked;
-        let go = Go { permit, class, turn, call, round, intended_at: now, twin, slot, settles, key, trace };
+        let Parked { class, twin, settles, key, slot, leave, trace, .. } = parked;
+        let intended_at = now;
+        let go = Go { permit, class, turn, call, round, intended_at, twin, slot, settles, key, trace, leave };
         self.second_read(request, go).await.map(Some)
     }
 

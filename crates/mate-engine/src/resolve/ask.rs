@@ -54,7 +54,7 @@ impl Ask {
 
 impl Engine {
     /// Knows the secrets of what a project may use now, and those of `connection`.
-    pub(super) async fn redactor_of(
+    pub(crate) async fn redactor_of(
         &self,
         project: ProjectId,
         connection: Option<ConnectionId>,

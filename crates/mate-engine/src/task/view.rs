@@ -1,6 +1,6 @@
 //! A task as it is shown: its state, and what it is doing while it runs.
 
-use crate::{Engine, EngineError, Principal, Verb, conclude::reason};
+use crate::{Engine, EngineError, Principal, Verb, approvals::PermissionView, conclude::reason};
 use mate_model::{
     AccountId, Micros, ProjectId, RuntimeId, SessionId, TaskId, TurnId,
     records::{Task, TaskPolicy},
@@ -11,6 +11,9 @@ use mate_model::{
 use mate_store::Unsettled;
 use serde::Serialize;
 
+/// The most permissions that are shown with a task.
+const MOST_PERMISSIONS: u32 = 100;
+
 /// What a running task is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -19,6 +22,8 @@ pub enum Activity {
     Starting,
     /// The runtime is at it.
     Working,
+    /// A call, or a tool of the runtime's own, waits for a person's leave.
+    WaitingApproval,
     /// The runtime's turn is over; calls are still in flight.
     Settling,
     /// Nothing was heard for a while.
@@ -74,6 +79,9 @@ pub struct TaskView {
     pub resumes: i64,
     /// What its runtime knew of the conversation; told of a single task, not in lists.
     pub context: Option<Context>,
+    /// The tools that it may use without being asked again, by a person's leave; told of a single task, not in lists.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub permissions: Vec<PermissionView>,
     /// The recovery note that its prompt began with; told of a single task, not in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -117,7 +125,9 @@ impl Engine {
 
     /// How a single task is shown: with what its journal says of its prompt.
     pub(super) async fn full_view(&self, task: Task) -> Result<TaskView, EngineError> {
+        let permissions = self.ledger.permissions(task.id, None, MOST_PERMISSIONS).await?.items;
         let mut view = self.view(task).await?;
+        view.permissions = permissions.into_iter().map(PermissionView::from).collect();
         let Some(id) = view.turn else { return Ok(view) };
         let turn = match self.stores.journal_reader(view.session).await {
             Ok(reader) => reader.turn(id).await.map_err(EngineError::from),
@@ -207,6 +217,7 @@ impl Engine {
             resumes: task.resumes,
             context: None,
             note: None,
+            permissions: Vec::new(),
             number: task.number,
             created_at: task.created_at,
             started_at: task.claim.as_ref().map(|claim| claim.since),
@@ -236,6 +247,9 @@ impl Engine {
         Ok(match reader.turn(turn).await?.map(|turn| turn.state) {
             None | Some(TurnState::Starting) => (Some(Activity::Starting), None),
             Some(TurnState::Settling { .. } | TurnState::Ended { .. }) => (Some(Activity::Settling), None),
+            Some(TurnState::Prompted { .. }) if self.ledger.open_approvals(task.id).await? > 0 => {
+                (Some(Activity::WaitingApproval), None)
+            }
             Some(TurnState::Prompted { .. }) => {
                 let last = reader.tail(Some(task.id), 1).await?.items.last().map_or(since, |event| event.at);
                 let quiet = task.policy.quiet_seconds.unwrap_or(TaskPolicy::QUIET_SECONDS);

@@ -283,6 +283,7 @@ impl Rig {
             arguments: &arguments,
             runtime_call: id,
             says_read_only: false,
+            tell: None,
             continues,
             gone,
         };

@@ -185,6 +185,7 @@ impl Worker {
             arguments: &arguments,
             runtime_call: None,
             says_read_only: false,
+            tell: None,
             continues: None,
             gone: None,
         };

@@ -6,6 +6,6 @@ mod who;
 mod work;
 
 pub use links::{Connection, ConnectionSettings, Grant, Reach, Runtime};
-pub use run::{Approval, Attention, Operation, Turn};
+pub use run::{Answer, Approval, Attention, Operation, Permission, Turn};
 pub use who::{Account, Member, Project, Token};
 pub use work::{Session, Task, TaskPolicy};

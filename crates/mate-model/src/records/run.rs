@@ -1,12 +1,12 @@
 //! What was done: turns and operations, and what they want of people.
 
 use crate::{
-    ConnectionId, GrantId, Micros, OperationId, ProjectId, TaskId, TurnId,
-    approval::ApprovalState,
+    AccountId, ApprovalId, ConnectionId, GrantId, Micros, OperationId, ProjectId, TaskId, TokenId, TurnId,
+    approval::{ApprovalKind, ApprovalState, Decision},
     operation::OperationState,
     task::StopEvidence,
     turn::{TurnEnd, TurnState},
-    words::{Context, EffectClass, ReportStatus},
+    words::{ApprovalMode, Context, EffectClass, ReportStatus},
 };
 use serde_json::Value;
 
@@ -136,25 +136,84 @@ pub struct Attention {
     pub closed_at: Option<Micros>,
 }
 
-/// A request that waits for a person, or was answered, as the ledger's inbox has it.
+/// A request that waits for a person, or waited, in the ledger's inbox.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Approval {
-    /// The operation that it is for.
-    pub id: OperationId,
-    /// Where it belongs.
+    /// The operation's id, or one of its own for a tool of the runtime's.
+    pub id: ApprovalId,
+    /// The project.
     pub project: ProjectId,
-    /// The task that wants it.
+    /// The task.
     pub task: TaskId,
-    /// The connection's name at that time.
+    /// The turn that it can be used in.
+    pub turn: TurnId,
+    /// Whether the answer is for this call alone, or for the tool until the task ends.
+    pub mode: ApprovalMode,
+    /// The connection; none for a tool of the runtime's own.
+    pub connection: Option<ConnectionId>,
+    /// The connection's name; empty for a tool of the runtime's own.
     pub connection_name: String,
-    /// The upstream's own tool name.
+    /// The tool; of the runtime's own, how it calls what it wants to do. Redacted, bounded.
     pub tool: String,
-    /// The keyed digest of the canonical arguments, in hexadecimal: the leave is for these alone.
+    /// What it may change.
+    pub class: EffectClass,
+    /// The keyed digest of the exact request.
     pub digest: String,
     /// The arguments' shape.
     pub shape: Value,
     /// Its state.
     pub state: ApprovalState,
-    /// When it was asked for.
+    /// When it ends, answered or not.
+    pub expires_at: Micros,
+    /// What a person answered, if somebody did; it stays when the state moves on.
+    pub answer: Option<Answer>,
+    /// When it was asked.
     pub created_at: Micros,
+}
+
+impl Approval {
+    /// What it is for.
+    #[must_use]
+    pub const fn kind(&self) -> ApprovalKind {
+        match self.id {
+            ApprovalId::Call(_) => ApprovalKind::Call,
+            ApprovalId::OwnTool { .. } => ApprovalKind::OwnTool,
+        }
+    }
+}
+
+/// A person's answer, as it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What.
+    pub decision: Decision,
+    /// Who.
+    pub by: AccountId,
+    /// By which token: from where.
+    pub with: TokenId,
+    /// When.
+    pub at: Micros,
+    /// Why, where the answer was no.
+    pub reason: Option<String>,
+}
+
+/// Leave for one tool until its task ends, from the answer to the tool's first call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permission {
+    /// The approval that it comes from.
+    pub id: ApprovalId,
+    /// The task.
+    pub task: TaskId,
+    /// The connection.
+    pub connection: ConnectionId,
+    /// The connection's name.
+    pub connection_name: String,
+    /// The tool.
+    pub tool: String,
+    /// Who gave it.
+    pub given_by: AccountId,
+    /// When.
+    pub given_at: Micros,
+    /// When it was taken back, if it was.
+    pub revoked_at: Option<Micros>,
 }

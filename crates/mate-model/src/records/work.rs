@@ -6,7 +6,7 @@ use crate::{
     session::SessionState,
     task::{End, Run, StopRequest, TaskState},
     transition::Transition,
-    words::{FailReason, OnInterruption},
+    words::{FailReason, OnApproval, OnInterruption},
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -40,6 +40,8 @@ pub struct TaskPolicy {
     pub on_interruption: OnInterruption,
     /// How many times it and what continues it may go on by themselves, counted over all of them.
     pub max_resumes: u32,
+    /// What happens to a call that needs a person's leave.
+    pub on_approval: OnApproval,
     /// Without activity for so many seconds it is shown as quiet. Absent: as its runtime says.
     pub quiet_seconds: Option<u32>,
     /// So many seconds after its start it is asked to stop; 0: never. Absent: as its runtime says.
@@ -69,6 +71,7 @@ impl Default for TaskPolicy {
             require_report: false,
             on_interruption: OnInterruption::Hold,
             max_resumes: 1,
+            on_approval: OnApproval::Park,
             quiet_seconds: None,
             deadline_seconds: None,
         }

@@ -32,6 +32,8 @@ pub struct PermissionRequest {
     pub id: u64,
     /// The call, as far as the runtime shows it.
     pub tool: ToolCall,
+    /// The call as the runtime sent it; untrusted, and only good for a digest.
+    pub exact: Box<Value>,
     /// The answers it takes.
     pub options: Vec<PermissionOption>,
     /// Takes the one answer. Dropped unanswered it counts as [`PermissionAnswer::Cancelled`]; it is
@@ -52,7 +54,8 @@ impl PermissionRequest {
 pub(super) fn request(id: u64, params: &Value) -> (PermissionRequest, oneshot::Receiver<PermissionAnswer>) {
     let (answer, answered) = oneshot::channel();
     let tool = parse::tool_call(&params["toolCall"], params.to_string().len());
-    (PermissionRequest { id, tool, options: parse::permission_options(params), answer }, answered)
+    let exact = Box::new(params["toolCall"].clone());
+    (PermissionRequest { id, tool, exact, options: parse::permission_options(params), answer }, answered)
 }
 
 /// The answer as the protocol wants it.

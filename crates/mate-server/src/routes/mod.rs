@@ -1,6 +1,7 @@
 //! The routes, one file for each noun. Handlers read, ask the engine, and show; they decide nothing.
 
 mod accounts;
+mod approvals;
 mod aside;
 mod connections;
 mod events;
@@ -27,6 +28,7 @@ use table::Routes;
 /// The routes below `/api/v1`, noun by noun.
 const NOUNS: &[fn(Routes) -> Routes] = &[
     accounts::routes,
+    approvals::routes,
     aside::routes,
     connections::routes,
     events::routes,

@@ -4,11 +4,13 @@
 //! its `id` and, where it has one, its `state`; a list is `{"items": [...], "next": cursor or null}`.
 
 mod admin;
+mod approval;
 mod resolve;
 mod secret;
 mod task;
 
 pub use admin::{AddAccount, AddConnection, AddGrant, AddProject, AddRuntime, AddToken, SetMember};
+pub use approval::AnswerApproval;
 pub use resolve::{ResolveOperation, ResolveTask};
 pub use secret::SecretText;
 pub use task::{AddTask, Reject, Resume, Stop};

@@ -35,8 +35,9 @@ const OPEN: &str = select!(
 );
 const UNKNOWN: &str =
     select!("WHERE session = $1 AND number > $2 AND state = 'unknown' ORDER BY number LIMIT $3");
-pub(super) const REPEAT: &str =
-    select!("WHERE session = $1 AND repeats = $2 AND state <> 'not_sent' ORDER BY number DESC LIMIT 1");
+pub(super) const REPEAT: &str = select!(
+    "WHERE session = $1 AND repeats = $2 AND state NOT IN ('denied', 'expired', 'withdrawn', 'not_sent') ORDER BY number DESC LIMIT 1"
+);
 const COUNT_UNKNOWN: &str =
     "SELECT count(*) AS unknown FROM operations WHERE session = $1 AND state = 'unknown'
     AND turn = $2";

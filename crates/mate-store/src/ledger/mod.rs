@@ -15,6 +15,7 @@ mod grants;
 mod idempotency;
 mod members;
 mod meta;
+mod permissions;
 mod projects;
 mod resolution_row;
 mod resolutions;
@@ -28,6 +29,7 @@ mod tokens;
 mod verifications;
 
 pub use admission::{AdmissionRow, TaskAuthority};
+pub use approvals::{InboxPlace, MAX_WAITING};
 pub use attention::MAX_SUBJECTS;
 pub use error::LedgerError;
 pub use events::LedgerHead;

@@ -296,12 +296,18 @@ INSERT INTO approval_moves (from_state, to_state) VALUES
     ('allowed', 'withdrawn'),
     ('allowed', 'used');
 
+-- The inbox. A call's approval has its operation's id; connection is none for a tool of the runtime's own.
+-- What a person answered (decided_by, ...) outlives its state: it is the receipt.
 CREATE TABLE approvals (
     id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     project TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
     task TEXT COLLATE "C" NOT NULL REFERENCES tasks (id),
-    connection TEXT COLLATE "C" NOT NULL,
+    turn TEXT COLLATE "C" NOT NULL,
+    mode TEXT COLLATE "C" NOT NULL CHECK (mode IN ('once', 'always')),
+    connection TEXT COLLATE "C" REFERENCES connections (id),
+    connection_name TEXT COLLATE "C" NOT NULL,
     tool TEXT COLLATE "C" NOT NULL,
+    class TEXT COLLATE "C" NOT NULL CHECK (class IN ('read', 'idempotent', 'effect')),
     digest TEXT COLLATE "C" NOT NULL,
     shape TEXT COLLATE "C" NOT NULL,
     created_at BIGINT NOT NULL,
@@ -309,19 +315,35 @@ CREATE TABLE approvals (
     state TEXT COLLATE "C" NOT NULL,
     expires_at BIGINT NOT NULL,
     decided_by TEXT COLLATE "C" REFERENCES accounts (id),
+    decided_with TEXT COLLATE "C" REFERENCES tokens (id),
     decided_at BIGINT,
     reason TEXT COLLATE "C",
     used_at BIGINT,
     FOREIGN KEY (from_state, state) REFERENCES approval_moves (from_state, to_state),
-    CHECK ((decided_by IS NULL) = (decided_at IS NULL)),
+    CHECK ((decided_by IS NULL) = (decided_at IS NULL) AND (decided_by IS NULL) = (decided_with IS NULL)),
     CHECK (state NOT IN ('allowed', 'denied', 'used') OR decided_by IS NOT NULL),
     CHECK (state <> 'open' OR decided_by IS NULL),
     CHECK ((state = 'denied') = (reason IS NOT NULL)),
     CHECK ((state = 'used') = (used_at IS NOT NULL))
 );
 
-CREATE INDEX approvals_of_project ON approvals (project, id);
-CREATE INDEX approvals_open ON approvals (project, id) WHERE state = 'open';
+CREATE INDEX approvals_of_project ON approvals (project, created_at, id);
+CREATE INDEX approvals_open ON approvals (project, created_at, id) WHERE state = 'open';
+CREATE INDEX approvals_waiting ON approvals (task, id) WHERE state IN ('open', 'allowed');
+
+-- Leave for one tool until its task ends, from the answer to the tool's first call.
+CREATE TABLE permissions (
+    approval TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES approvals (id),
+    task TEXT COLLATE "C" NOT NULL REFERENCES tasks (id),
+    connection TEXT COLLATE "C" NOT NULL REFERENCES connections (id),
+    connection_name TEXT COLLATE "C" NOT NULL,
+    tool TEXT COLLATE "C" NOT NULL,
+    given_by TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
+    given_at BIGINT NOT NULL,
+    revoked_at BIGINT
+);
+
+CREATE INDEX permissions_of_task ON permissions (task, connection, tool);
 
 CREATE TABLE idempotency (
     account TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),

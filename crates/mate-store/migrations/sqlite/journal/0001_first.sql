@@ -129,7 +129,8 @@ CREATE INDEX operations_unknown ON operations (session, number) WHERE state = 'u
 CREATE INDEX operations_uncertain ON operations (session, call_key, number) WHERE state IN ('unknown', 'abandoned');
 CREATE INDEX operations_runtime_call ON operations (session, call_key, runtime_call, number) WHERE runtime_call IS NOT NULL;
 -- One repeat for each leave; one that was proved never to have been sent gives it back.
-CREATE UNIQUE INDEX operations_repeats ON operations (session, repeats) WHERE repeats IS NOT NULL AND state <> 'not_sent';
+CREATE UNIQUE INDEX operations_repeats ON operations (session, repeats) WHERE repeats IS NOT NULL
+    AND state NOT IN ('denied', 'expired', 'withdrawn', 'not_sent');
 
 -- Rounds of the calls that take several. The first one's intent is the operation's; its row comes with the question.
 CREATE TABLE round_moves (

@@ -296,12 +296,18 @@ INSERT INTO approval_moves (from_state, to_state) VALUES
     ('allowed', 'withdrawn'),
     ('allowed', 'used');
 
+-- The inbox. A call's approval has its operation's id; connection is none for a tool of the runtime's own.
+-- What a person answered (decided_by, ...) outlives its state: it is the receipt.
 CREATE TABLE approvals (
     id TEXT NOT NULL PRIMARY KEY,
     project TEXT NOT NULL REFERENCES projects (id),
     task TEXT NOT NULL REFERENCES tasks (id),
-    connection TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    mode TEXT NOT NULL CHECK (mode IN ('once', 'always')),
+    connection TEXT REFERENCES connections (id),
+    connection_name TEXT NOT NULL,
     tool TEXT NOT NULL,
+    class TEXT NOT NULL CHECK (class IN ('read', 'idempotent', 'effect')),
     digest TEXT NOT NULL,
     shape TEXT NOT NULL,
     created_at INTEGER NOT NULL,
@@ -309,19 +315,35 @@ CREATE TABLE approvals (
     state TEXT NOT NULL,
     expires_at INTEGER NOT NULL,
     decided_by TEXT REFERENCES accounts (id),
+    decided_with TEXT REFERENCES tokens (id),
     decided_at INTEGER,
     reason TEXT,
     used_at INTEGER,
     FOREIGN KEY (from_state, state) REFERENCES approval_moves (from_state, to_state),
-    CHECK ((decided_by IS NULL) = (decided_at IS NULL)),
+    CHECK ((decided_by IS NULL) = (decided_at IS NULL) AND (decided_by IS NULL) = (decided_with IS NULL)),
     CHECK (state NOT IN ('allowed', 'denied', 'used') OR decided_by IS NOT NULL),
     CHECK (state <> 'open' OR decided_by IS NULL),
     CHECK ((state = 'denied') = (reason IS NOT NULL)),
     CHECK ((state = 'used') = (used_at IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX approvals_of_project ON approvals (project, id);
-CREATE INDEX approvals_open ON approvals (project, id) WHERE state = 'open';
+CREATE INDEX approvals_of_project ON approvals (project, created_at, id);
+CREATE INDEX approvals_open ON approvals (project, created_at, id) WHERE state = 'open';
+CREATE INDEX approvals_waiting ON approvals (task, id) WHERE state IN ('open', 'allowed');
+
+-- Leave for one tool until its task ends, from the answer to the tool's first call.
+CREATE TABLE permissions (
+    approval TEXT NOT NULL PRIMARY KEY REFERENCES approvals (id),
+    task TEXT NOT NULL REFERENCES tasks (id),
+    connection TEXT NOT NULL REFERENCES connections (id),
+    connection_name TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    given_by TEXT NOT NULL REFERENCES accounts (id),
+    given_at INTEGER NOT NULL,
+    revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX permissions_of_task ON permissions (task, connection, tool);
 
 CREATE TABLE idempotency (
     account TEXT NOT NULL REFERENCES accounts (id),

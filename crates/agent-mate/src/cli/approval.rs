@@ -1,0 +1,137 @@
+//! `agent-mate approval`
+
+use super::{
+    Context,
+    exit::{Exit, Failure},
+    list::PageArgs,
+    show::{Column, column, text_at},
+};
+use clap::Subcommand;
+use mate_guard::text;
+use mate_model::approval::Decision;
+use mate_server::wire::AnswerApproval;
+use serde_json::json;
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalVerb {
+    /// List what waits for a person's answer, the oldest first
+    List {
+        /// Of this project only, by its name or id
+        #[arg(long)]
+        project: Option<String>,
+        /// Also those that were answered, or are over
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// Show one: the exact request, and what was answered
+    Show {
+        /// Its id
+        approval: String,
+    },
+    /// Give leave to one exact request
+    Allow {
+        /// Its id
+        approval: String,
+    },
+    /// Refuse one; the agent is told
+    Deny {
+        /// Its id
+        approval: String,
+        /// Why; the agent is told
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Take leave back: an answer that was not used, or the leave for the rest of a task
+    Revoke {
+        /// Its id
+        approval: String,
+    },
+}
+
+/// An approval's fields as they are shown to people.
+const FIELDS: [Column; 19] = [
+    column("id", "id"),
+    column("state", "state"),
+    column("for", "kind"),
+    column("connection", "connection_name"),
+    column("tool", "tool"),
+    column("effect class", "effect"),
+    column("asked", "approve"),
+    column("arguments", "arguments"),
+    column("digest", "digest"),
+    column("task", "task"),
+    column("submitted by", "proposer_name"),
+    column("project", "project"),
+    column("session", "session"),
+    column("turn", "turn"),
+    column("since", "requested_at"),
+    column("ends", "expires_at"),
+    column("used", "used_at"),
+    column("answer", "receipt"),
+    column("permission", "permission"),
+];
+
+/// Runs a verb.
+pub(crate) async fn run(verb: ApprovalVerb, context: &Context) -> Result<Exit, Failure> {
+    let (client, screen) = (context.client()?, &context.screen);
+    match verb {
+        ApprovalVerb::List { project, all, page } => {
+            let mut columns = vec![
+                column("ID", "id"),
+                column("STATE", "state"),
+                column("CONNECTION", "connection_name"),
+                column("TOOL", "tool"),
+                column("ARGUMENTS", "arguments"),
+                column("TASK", "task"),
+                column("SINCE", "requested_at"),
+                column("ENDS", "expires_at"),
+            ];
+            if !all {
+                columns.remove(1);
+            }
+            let mut query = page.query(&[("project", project.as_deref())]);
+            if all {
+                query.push(("all", "true".to_owned()));
+            }
+            let empty = if all { "Nothing was ever asked." } else { "Nothing waits for an answer." };
+            screen.list(&client.get(&["approvals"], &query).await?, &columns, empty)?;
+        }
+        ApprovalVerb::Show { approval } => {
+            screen.object(&client.get(&["approvals", &approval], &[]).await?, &FIELDS)?;
+        }
+        ApprovalVerb::Allow { approval } => answer(&approval, Decision::Allow, None, context).await?,
+        ApprovalVerb::Deny { approval, reason } => {
+            answer(&approval, Decision::Deny, reason, context).await?;
+        }
+        ApprovalVerb::Revoke { approval } => {
+            let done = client.post(&["approvals", &approval, "revoke"], &json!({}), None).await?;
+            let said = "Leave is taken back. What was let out under it is not undone.";
+            screen.made(&done, said, &[])?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+async fn answer(
+    approval: &str,
+    decision: Decision,
+    reason: Option<String>,
+    context: &Context,
+) -> Result<(), Failure> {
+    let wish = AnswerApproval { decision, reason };
+    let done = context.client()?.post(&["approvals", approval], &wish, None).await?;
+    let said = match (decision, text_at(&done, "approve")) {
+        (Decision::Deny, _) => "Refused; the agent is told.",
+        (Decision::Allow, "once") => "Allowed, and with it this tool for the rest of the task.",
+        (Decision::Allow, _) => "Allowed, for this one call.",
+    };
+    let task = text::line(text_at(&done, "task"), 100);
+    let mut next = vec![format!("agent-mate task watch {task}")];
+    if decision == Decision::Allow {
+        next.push(format!("agent-mate approval revoke {}", text::line(approval, 100)));
+    }
+    context.screen.made(&done, said, &next)
+}

@@ -1,0 +1,15 @@
+//! Requests about approvals.
+
+use mate_model::approval::Decision;
+use serde::{Deserialize, Serialize};
+
+/// `POST /api/v1/approvals/{approval}`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerApproval {
+    /// `allow` or `deny`.
+    pub decision: Decision,
+    /// Why, in words; with `deny` only. The agent is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
