@@ -281,3 +281,6 @@ pub(super) async fn listen(link: Arc<Link>, stderr: pipe::Receiver, on_line: Opt
     // A full pipe would stop the runtime, so the rest is read and thrown away.
     lines.discard().await;
 }
+
+#[cfg(test)]
+mod tests;
