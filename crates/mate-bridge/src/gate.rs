@@ -173,7 +173,7 @@ pub struct Settled {
 #[async_trait]
 pub trait Gate: Send + Sync + 'static {
     /// May this tool be listed? (The call itself is judged by [`Gate::admit`].)
-    fn granted(&self, connection: &str, tool: &str) -> bool;
+    fn granted(&self, connection: &str, tool: &str, definition: &Arc<RawValue>) -> bool;
 
     /// Is anything of this connection granted? Decides about its resources, prompts and completions.
     fn connection_granted(&self, connection: &str) -> bool;

@@ -141,6 +141,19 @@ verbs! {
     /// Revokes a grant.
     GrantRevoke = "grant.revoke", OWNER;
 
+    /// Adds a policy.
+    PolicyAdd = "policy.add", Administrator;
+    /// Lists the policies.
+    PolicyList = "policy.list", Administrator;
+    /// Shows a policy.
+    PolicyShow = "policy.show", Administrator;
+    /// Says whether a text could be added as a policy.
+    PolicyCheck = "policy.check", Administrator;
+    /// Removes a policy.
+    PolicyRemove = "policy.remove", Administrator;
+    /// Says which grants and policies decided about an operation, and what they would decide now.
+    PolicyExplain = "policy.explain", VIEWER;
+
     /// Submits a task, approved at once if asked to.
     TaskAdd = "task.add", OPERATOR;
     /// Lists a project's tasks.

@@ -63,6 +63,15 @@ impl Json {
         Walk { raw, at: 0 }.value(0)
     }
 
+    /// What stands at a dotted path of object members, if anything does.
+    #[must_use]
+    pub fn at(&self, path: &str) -> Option<&Self> {
+        path.split('.').try_fold(self, |value, name| match value {
+            Self::Object(fields) => fields.iter().find_map(|(key, value)| (key == name).then_some(value)),
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::String(_) | Self::Array(_) => None,
+        })
+    }
+
     /// The canonical text.
     #[must_use]
     pub fn canonical(&self) -> String {

@@ -57,20 +57,34 @@ impl fmt::Display for RefusedBy {
 /// Among the grants that allow it, the most specific pattern wins; between equals, the older id.
 #[must_use]
 pub fn judge<'a>(grants: &'a [Grant], connection: ConnectionId, tool: &str, now: Micros) -> Decision<'a> {
+    choose(&ranked(grants, connection, tool), now)
+}
+
+/// The same among grants that match, as [`ranked`] puts them.
+#[must_use]
+pub fn choose<'a>(ranked: &[&'a Grant], now: Micros) -> Decision<'a> {
+    if let Some(grant) = ranked.iter().find(|grant| refusal(grant, now).is_none()) {
+        return Decision::Allow { grant };
+    }
+    let why = ranked.first().and_then(|grant| refusal(grant, now));
+    Decision::Refuse(why.unwrap_or(RefusedBy::NoGrant))
+}
+
+/// The grants that match a tool, in force or not: the most specific pattern first, between equals the older id.
+#[must_use]
+pub fn ranked<'a>(grants: &'a [Grant], connection: ConnectionId, tool: &str) -> Vec<&'a Grant> {
     let mut matching: Vec<_> = grants
         .iter()
         .filter(|grant| grant.connection == connection)
         .filter_map(|grant| Some((specificity(grant, tool)?, grant)))
         .collect();
     matching.sort_by_key(|(specificity, grant)| (Reverse(*specificity), grant.id));
-    if let Some((_, grant)) = matching.iter().find(|(_, grant)| refusal(grant, now).is_none()) {
-        return Decision::Allow { grant };
-    }
-    let why = matching.first().and_then(|(_, grant)| refusal(grant, now));
-    Decision::Refuse(why.unwrap_or(RefusedBy::NoGrant))
+    matching.into_iter().map(|(_, grant)| grant).collect()
 }
 
-fn refusal(grant: &Grant, now: Micros) -> Option<RefusedBy> {
+/// Why a grant allows nothing at `now`, if it does not.
+#[must_use]
+pub fn refusal(grant: &Grant, now: Micros) -> Option<RefusedBy> {
     if grant.revoked_at.is_some() {
         Some(RefusedBy::Revoked(grant.id))
     } else if grant.expires_at.is_some_and(|end| end <= now) {
@@ -95,17 +109,27 @@ fn closeness(pattern: &str) -> (bool, usize) {
 /// Whether `pattern` fits the whole of `name`. Time is bounded by the product of the lengths.
 #[must_use]
 pub fn matches(pattern: &str, name: &str) -> bool {
+    if !pattern.contains(['*', '?']) {
+        return pattern == name;
+    }
+    if pattern.is_ascii() && name.is_ascii() {
+        return fits(pattern.as_bytes(), name.as_bytes(), b'*', b'?');
+    }
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    fits(&pattern, &name, '*', '?')
+}
+
+fn fits<T: Copy + PartialEq>(pattern: &[T], name: &[T], star: T, any: T) -> bool {
     let (mut p, mut n) = (0, 0);
     // Where to go on after the last star, if the present reading fails.
     let mut retry: Option<(usize, usize)> = None;
     while let Some(&wanted) = name.get(n) {
         match pattern.get(p) {
-            Some('*') => {
+            Some(&c) if c == star => {
                 p += 1;
                 retry = Some((p, n));
             }
-            Some(&c) if c == '?' || c == wanted => {
+            Some(&c) if c == any || c == wanted => {
                 p += 1;
                 n += 1;
             }
@@ -117,13 +141,13 @@ pub fn matches(pattern: &str, name: &str) -> bool {
             }
         }
     }
-    pattern.get(p..).is_some_and(|rest| rest.iter().all(|c| *c == '*'))
+    pattern.get(p..).is_some_and(|rest| rest.iter().all(|c| *c == star))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mate_model::{AccountId, ProjectId, words::ApprovalMode};
+    use mate_model::{AccountId, ProjectId, records::Terms, words::ApprovalMode};
     use uuid::Uuid;
 
     const NOW: Micros = Micros(1_000);
@@ -145,6 +169,7 @@ mod tests {
             created_by: AccountId::new(Uuid::from_u128(8)),
             created_at: NOW,
             revoked_at: None,
+            terms: Terms::default(),
             project: ProjectId::new(Uuid::from_u128(9)),
         }
     }

@@ -1,5 +1,5 @@
 //! What must not be seen, and who may do what: secrets and tokens, redaction, the recorded shape
-//! and digest of arguments, the grant matcher, and untrusted text made fit to show.
+//! and digest of arguments, grants and policies, and untrusted text made fit to show.
 #![forbid(unsafe_code)]
 
 pub mod canonical;
@@ -7,6 +7,7 @@ pub mod digest;
 pub mod grants;
 pub mod key_file;
 mod number;
+pub mod policy;
 pub mod redact;
 mod redact_forms;
 mod redact_shapes;
@@ -19,7 +20,7 @@ pub mod vault;
 
 pub use canonical::{BadJson, Json};
 pub use digest::{ArgumentDigest, DigestKey};
-pub use grants::{Decision, RefusedBy, judge, matches};
+pub use grants::{Decision, RefusedBy, choose, judge, matches, ranked, refusal};
 pub use key_file::{KEY_FILE_VARIABLE, KeyFileError};
 pub use redact::{REDACTED, Redactor};
 pub use redact_stream::Stream;

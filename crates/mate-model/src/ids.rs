@@ -92,6 +92,8 @@ id!(/// A configured link to an upstream MCP server.
     ConnectionId, "con", "a connection");
 id!(/// A project's authority to use some tools of a connection.
     GrantId, "grt", "a grant");
+id!(/// A statement of the administrators about what may be called.
+    PolicyId, "pol", "a policy");
 id!(/// One conversation with one runtime in one project and workspace.
     SessionId, "ses", "a session");
 id!(/// A durable unit of approved work.

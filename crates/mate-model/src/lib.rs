@@ -10,6 +10,7 @@ pub mod confinement;
 pub mod containment;
 pub mod event;
 pub mod ids;
+pub mod limit;
 pub mod moves;
 pub mod operation;
 pub mod record;
@@ -26,7 +27,7 @@ pub mod words;
 
 pub use ambient::{Clock, Entropy, Micros};
 pub use ids::{
-    AccountId, ApprovalId, ConnectionId, GrantId, OperationId, ProjectId, RuntimeId, SessionId, TaskId,
+    AccountId, ApprovalId, ConnectionId, GrantId, OperationId, PolicyId, ProjectId, RuntimeId, SessionId, TaskId,
     TokenId, TurnId,
 };
 pub use transition::{Epoch, Refusal, Transition};

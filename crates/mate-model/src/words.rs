@@ -183,7 +183,11 @@ DenyReason, "a reason to deny" {
     HasHappened = "has_happened",
     /// Nobody waits for the answer any more: the caller cancelled or hung up before the intent.
     CallerGone = "caller_gone",
-    /// A limit of calls is used up.
+    /// A policy forbids it, or none permits it.
+    Forbidden = "forbidden",
+    /// The tool's definition is another than the one that was pinned under the grant.
+    DefinitionChanged = "definition_changed",
+    /// A limit of calls, of their rate or of what they spend is used up.
     LimitReached = "limit_reached",
     /// A person said no.
     ByPerson = "by_person",

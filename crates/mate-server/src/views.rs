@@ -1,10 +1,11 @@
 //! How things are shown: the field names of the contract, `id` and `state` first, times in RFC 3339.
 
 use crate::time::{rfc3339, rfc3339_opt};
-use mate_engine::admin::{NamedGrant, NamedMember, NamedSession};
+use mate_engine::admin::{NamedGrant, NamedMember, NamedPolicy, NamedSession, PolicyReport};
+use mate_guard::policy::Finding;
 use mate_model::{
     Micros,
-    records::{Account, Connection, Project, Reach, Runtime, Token},
+    records::{Account, Connection, Policy, Project, Reach, Runtime, Token},
     session::SessionState,
 };
 use serde::Serialize;
@@ -125,11 +126,52 @@ pub(crate) fn grant(named: NamedGrant, now: Micros) -> Value {
         "approve": grant.approve,
         "max_calls": grant.max_calls,
         "used_calls": grant.used_calls,
+        "needs_permit": grant.terms.needs_permit,
         "created_by": grant.created_by,
         "created_at": rfc3339(grant.created_at),
         "expires_at": rfc3339_opt(grant.expires_at),
         "revoked_at": rfc3339_opt(grant.revoked_at),
     })
+}
+
+pub(crate) fn policy(policy: &Policy) -> Value {
+    json!({
+        "id": policy.id,
+        "state": if policy.removed_at.is_some() { "removed" } else { "active" },
+        "name": policy.name,
+        "text": policy.text,
+        "created_by": policy.created_by,
+        "created_at": rfc3339(policy.created_at),
+        "removed_at": rfc3339_opt(policy.removed_at),
+    })
+}
+
+pub(crate) fn named_policy(named: &NamedPolicy) -> Value {
+    let mut view = policy(&named.policy);
+    view["permits"] = named.report.permits.into();
+    view["forbids"] = named.report.forbids.into();
+    view["faults"] = findings(&named.report.faults);
+    view["warnings"] = findings(&named.report.warnings);
+    view
+}
+
+pub(crate) fn policy_report(report: &PolicyReport) -> Value {
+    json!({
+        "good": report.faults.is_empty(),
+        "permits": report.permits,
+        "forbids": report.forbids,
+        "faults": findings(&report.faults),
+        "warnings": findings(&report.warnings),
+    })
+}
+
+fn findings(findings: &[Finding]) -> Value {
+    let one = |finding: &Finding| {
+        json!({
+            "line": finding.line, "column": finding.column, "message": finding.message, "help": finding.help,
+        })
+    };
+    findings.iter().map(one).collect::<Vec<_>>().into()
 }
 
 pub(crate) fn session(named: NamedSession) -> Value {

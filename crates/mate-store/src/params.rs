@@ -2,7 +2,7 @@
 
 use crate::Value;
 use mate_model::{
-    AccountId, ApprovalId, ConnectionId, Epoch, GrantId, Micros, OperationId, ProjectId, RuntimeId,
+    AccountId, ApprovalId, ConnectionId, Epoch, GrantId, Micros, OperationId, PolicyId, ProjectId, RuntimeId,
     SessionId, TaskId, TokenId, TurnId,
     approval::ApprovalStateWord,
     event::EventType,
@@ -39,6 +39,7 @@ ids!(
     ConnectionId,
     GrantId,
     OperationId,
+    PolicyId,
     ProjectId,
     RuntimeId,
     SessionId,

@@ -4,7 +4,7 @@ use crate::opening::{self, Opened};
 use anyhow::{Context, Result};
 use mate_engine::{
     Engine, Home, Principal, Submit,
-    admin::{self, NewConnection, NewGrant, Patience},
+    admin::{self, NewConnection, NewGrant, NewTerms, Patience},
 };
 use mate_guard::key_file;
 use mate_model::{
@@ -85,6 +85,7 @@ impl House {
             approve: ApprovalMode::Never,
             expires: None,
             max_calls: None,
+            terms: NewTerms::default(),
         };
         engine.add_grant(&self.who, engine.entropy.uuid(), grant).await?;
         Ok(())

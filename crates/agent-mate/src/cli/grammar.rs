@@ -2,7 +2,7 @@
 
 use super::{
     account::AccountVerb, approval::ApprovalVerb, connection::ConnectionVerb, grant::GrantVerb, input,
-    operation::OperationVerb, project::ProjectVerb, runtime::RuntimeVerb, session::SessionVerb,
+    operation::OperationVerb, policy::PolicyVerb, project::ProjectVerb, runtime::RuntimeVerb, session::SessionVerb,
     task::TaskVerb, token::TokenVerb,
 };
 use crate::bench;
@@ -101,6 +101,9 @@ pub(crate) enum ClientCommand {
     /// A project's authority to use tools of a connection
     #[command(subcommand)]
     Grant(GrantVerb),
+    /// What the administrators forbid and permit, in Cedar
+    #[command(subcommand)]
+    Policy(PolicyVerb),
     /// Work: submit it, approve it, follow it, stop it
     #[command(subcommand)]
     Task(TaskVerb),

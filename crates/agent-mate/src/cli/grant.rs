@@ -55,6 +55,9 @@ pub(crate) struct AddArgs {
     /// How many calls it is good for
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     max_calls: Option<i64>,
+    /// Permit nothing by itself: an administrator's policy must permit the call as well
+    #[arg(long)]
+    needs_permit: bool,
 }
 
 /// Runs a verb.
@@ -110,5 +113,6 @@ fn request(args: AddArgs) -> AddGrant {
         approve: args.approve,
         expires: args.expires,
         max_calls: args.max_calls,
+        needs_permit: args.needs_permit,
     }
 }

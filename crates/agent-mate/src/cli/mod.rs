@@ -14,6 +14,7 @@ mod input;
 mod limits;
 mod list;
 mod operation;
+mod policy;
 mod progress;
 mod project;
 mod runtime;
@@ -75,6 +76,7 @@ pub(crate) async fn run(command: ClientCommand, context: &Context) -> Result<Exi
         ClientCommand::Session(verb) => session::run(verb, context).await,
         ClientCommand::Operation(verb) => operation::run(verb, context).await,
         ClientCommand::Approval(verb) => approval::run(verb, context).await,
+        ClientCommand::Policy(verb) => policy::run(verb, context).await,
         ClientCommand::Account(verb) => account::run(verb, context).await,
         ClientCommand::Token(verb) => token::run(verb, context).await,
     }

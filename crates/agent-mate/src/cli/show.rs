@@ -98,6 +98,11 @@ impl Screen {
         self.raw(format!("{line}\n").as_bytes())
     }
 
+    /// Whether documents are printed instead of words.
+    pub(crate) const fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// The document, as `--json` prints it: on one line.
     pub(crate) fn document(&self, document: &Value) -> Result<(), Failure> {
         self.line(&document.to_string())

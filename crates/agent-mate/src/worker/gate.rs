@@ -81,8 +81,8 @@ impl WorkerGate {
 
 #[async_trait]
 impl Gate for WorkerGate {
-    fn granted(&self, connection: &str, tool: &str) -> bool {
-        self.desk.lists(connection, tool)
+    fn granted(&self, connection: &str, tool: &str, definition: &Arc<RawValue>) -> bool {
+        self.desk.lists(connection, tool, says_read_only(definition))
     }
 
     fn connection_granted(&self, connection: &str) -> bool {
@@ -121,7 +121,7 @@ impl Gate for WorkerGate {
             return self.desk.refused(&Self::request(call, ""), DenyReason::UnknownTool, &why).await;
         };
         let request = Self::request(call, name);
-        if self.desk.lists(name, &call.tool) {
+        if call.definition.as_ref().is_some_and(|definition| self.granted(name, &call.tool, definition)) {
             self.desk.refused(&request, DenyReason::BadArguments, &why).await;
         } else {
             self.desk.refused_unlisted(&request, &why).await;

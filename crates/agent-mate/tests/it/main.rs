@@ -43,6 +43,8 @@ mod operations;
 #[cfg(test)]
 mod outcomes;
 #[cfg(test)]
+mod policies;
+#[cfg(test)]
 mod queue;
 #[cfg(test)]
 mod real;

@@ -114,7 +114,7 @@ fn empty() -> Box<RawValue> {
 /// Grant and arguments; the error is for the agent.
 fn check(hub: &Hub, found: &Exposed, asked: &Asked) -> Result<(), String> {
     let conn = &hub.conns[found.conn];
-    if !hub.gate.granted(&conn.name, &found.tool.name) {
+    if !hub.gate.granted(&conn.name, &found.tool.name, &found.tool.definition) {
         return Err(words::not_granted(&hub.gate.shown(&asked.name, NAME)));
     }
     let value: Value = match &asked.arguments {

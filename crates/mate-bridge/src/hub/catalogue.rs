@@ -156,19 +156,23 @@ impl Hub {
         }
     }
 
+    /// Whether a tool may be shown.
+    fn grants(&self, exposed: &Exposed) -> bool {
+        let tool = &exposed.tool;
+        self.gate.granted(&self.conns[exposed.conn].name, &tool.name, &tool.definition)
+    }
+
     /// The exposed names of all granted tools, our own first.
     pub(crate) fn granted_names(&self) -> Vec<String> {
         let catalogue = self.catalogue();
-        let granted =
-            catalogue.tools.iter().filter(|t| self.gate.granted(&self.conns[t.conn].name, &t.tool.name));
+        let granted = catalogue.tools.iter().filter(|exposed| self.grants(exposed));
         std::iter::once(report::NAME.to_owned()).chain(granted.map(|t| t.name.to_string())).collect()
     }
 
     /// The definitions of all granted tools, our own first.
     pub(super) fn granted_tools(&self) -> Vec<Arc<RawValue>> {
         let catalogue = self.catalogue();
-        let granted =
-            catalogue.tools.iter().filter(|t| self.gate.granted(&self.conns[t.conn].name, &t.tool.name));
+        let granted = catalogue.tools.iter().filter(|exposed| self.grants(exposed));
         std::iter::once(report::definition()).chain(granted.map(|t| Arc::clone(&t.shown))).collect()
     }
 }

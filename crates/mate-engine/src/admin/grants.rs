@@ -5,7 +5,7 @@ use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     GrantId, ProjectId,
     event::{Draft, EventType},
-    records::{Grant, Project},
+    records::{Grant, Project, Terms},
     words::{ApprovalMode, EffectClass},
 };
 use mate_store::LedgerError;
@@ -29,6 +29,15 @@ pub struct NewGrant {
     pub expires: Option<String>,
     /// How many calls it is good for, if limited.
     pub max_calls: Option<i64>,
+    /// Under what else.
+    pub terms: NewTerms,
+}
+
+/// What else a grant says.
+#[derive(Clone, Debug, Default)]
+pub struct NewTerms {
+    /// It permits nothing by itself: an administrator's policy must permit the call as well.
+    pub needs_permit: bool,
 }
 
 /// A grant, with the connection's name.
@@ -77,11 +86,13 @@ impl Engine {
             created_by: who.account,
             created_at: at,
             revoked_at: None,
+            terms: Terms { needs_permit: new.terms.needs_permit, ..Terms::default() },
         };
         let data = json!({
             "by": who.account, "grant": grant.id, "connection": connection.id, "connection_name": connection.name,
             "tools": grant.tools, "effect": grant.effect, "approve": grant.approve,
             "expires_at_us": grant.expires_at, "max_calls": grant.max_calls,
+            "needs_permit": grant.terms.needs_permit,
         });
         let draft = Draft { kind: EventType::GrantAdded, task: None, turn: None, at, data };
         match self.ledger.add_grant(&grant, draft).await {

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::spill::Slot;
 use mate_model::{Micros, OperationId, operation::Permit, records::Operation, words::EffectClass};
+use serde_json::Value;
 
 /// The leave to send one call, once.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct Go {
     pub(super) round: i64,
     pub(super) intended_at: Micros,
     pub(super) key: OperationId,
+    /// What decided at the first read, as it is recorded.
+    pub(super) decision: Value,
     /// Room for the outcome, should the journal not take it.
     pub(super) slot: Slot,
     /// By which leave it goes out.

@@ -1,6 +1,12 @@
 //! What is not sent: refused in words that tell the agent what to do next, and recorded.
 
-use super::{Admission, Admitted, CurrentTurn, intent::class_of, request::Request, standing::Allowed};
+use super::{
+    Admission, Admitted, CurrentTurn,
+    decided::Decided,
+    intent::class_of,
+    request::Request,
+    standing::{Allowed, Barred},
+};
 use crate::EngineError;
 use mate_model::{
     Micros,
@@ -11,6 +17,15 @@ use mate_model::{
 };
 use mate_store::Change;
 use serde_json::json;
+
+/// Why a call is refused, with what decided and what the agent is told to do next.
+#[derive(Debug)]
+pub(super) struct Why<'a> {
+    pub(super) reason: DenyReason,
+    pub(super) text: &'a str,
+    pub(super) next: &'a str,
+    pub(super) decided: Decided,
+}
 
 impl Admission {
     /// Records a refusal and says it to the agent.
@@ -23,6 +38,35 @@ impl Admission {
         reason: DenyReason,
         why: &str,
     ) -> Result<Admitted, EngineError> {
+        let decided =
+            allowed.map_or_else(Decided::by_admission, |allowed| allowed.decided.clone().overruled());
+        let why = Why { reason, text: why, next: next_step(reason), decided };
+        self.deny_for(request, turn, requested_at, allowed, why).await
+    }
+
+    /// The same for a call that grants or policies refuse.
+    pub(super) async fn deny_barred(
+        &self,
+        request: &Request<'_>,
+        turn: CurrentTurn,
+        requested_at: Micros,
+        barred: Barred,
+    ) -> Result<Admitted, EngineError> {
+        let Barred { reason, why, decided } = barred;
+        let why = Why { reason, text: &why, next: next_step(reason), decided: *decided };
+        self.deny_for(request, turn, requested_at, None, why).await
+    }
+
+    /// The same, with what decided and what to do next.
+    pub(super) async fn deny_for(
+        &self,
+        request: &Request<'_>,
+        turn: CurrentTurn,
+        requested_at: Micros,
+        allowed: Option<&Allowed<'_>>,
+        why: Why<'_>,
+    ) -> Result<Admitted, EngineError> {
+        let Why { reason, text: why, next, decided } = why;
         let now = self.now();
         let imprint = self.imprint(request, allowed.map(|allowed| allowed.connection));
         let class = allowed.map_or(EffectClass::Effect, |allowed| {
@@ -37,7 +81,9 @@ impl Admission {
             now,
             json!({ "reason": reason, "detail": why }),
         );
-        let operation = Operation { state: transition.to().clone(), recorded_at: Some(now), ..operation };
+        let (state, decision) = (transition.to().clone(), decided.record());
+        let grant = decided.grant().or(operation.grant);
+        let operation = Operation { state, decision, grant, recorded_at: Some(now), ..operation };
         self.journal
             .write(vec![
                 Change::AddOperation { operation: Box::new(operation), transition },
@@ -45,7 +91,14 @@ impl Admission {
             ])
             .await?;
         mate_fault::point_async!("deny.committed");
-        Ok(Admitted::Refused(format!("{why}. The call was NOT made. {}", next_step(reason))))
+        Ok(Admitted::Refused(format!("{why}. The call was NOT made. {next}")))
+    }
+
+    /// Records a call that the bridge refused, for the reason that the ledger gives now.
+    pub(super) async fn refused_as(&self, request: &Request<'_>, turn: CurrentTurn, barred: Barred) {
+        if let Err(error) = self.deny_barred(request, turn, self.now(), barred).await {
+            tracing::warn!(%error, "a refused call could not be recorded");
+        }
     }
 
     /// Records a call that the bridge refused before it came here.
@@ -61,9 +114,11 @@ impl Admission {
 pub(super) const fn next_step(reason: DenyReason) -> &'static str {
     match reason {
         DenyReason::UnknownTool => "Use only the tools that are listed.",
-        DenyReason::NotGranted | DenyReason::NotAuthorised | DenyReason::LimitReached => {
-            "Do not try it again; say in your report that it was not allowed."
-        }
+        DenyReason::NotGranted
+        | DenyReason::NotAuthorised
+        | DenyReason::Forbidden
+        | DenyReason::DefinitionChanged
+        | DenyReason::LimitReached => "Do not try it again; say in your report that it was not allowed.",
         DenyReason::BadArguments => "Correct the arguments and call again.",
         DenyReason::AfterStop | DenyReason::NoTurn => "End your turn now.",
         DenyReason::MayHaveHappened => {

@@ -3,16 +3,18 @@
 use super::{
     Admission, Admitted, CurrentTurn, Go,
     asking::{AskKey, Judged, Leave},
+    decided::Decided,
     deny::next_step,
     replay::{Passage, Way},
     request::{Imprint, Request},
-    standing::Allowed,
+    standing::{Allowed, Asked, Barred, Standing},
     twins::{TwinGuard, TwinKey},
 };
 use crate::{EngineError, spill::Slot};
 use mate_model::{
-    Micros, OperationId,
+    ConnectionId, Micros, OperationId,
     event::{Draft, EventType},
+    limit::Amount,
     operation::{OperationCommand, OperationState, Permit},
     records::{Connection, Grant, Operation},
     words::{DenyReason, EffectClass},
@@ -59,9 +61,9 @@ impl Admission {
             let why = format!("no tool named `{}` is granted to this task", request.tool);
             return self.deny(request, turn, requested_at, None, DenyReason::UnknownTool, &why).await;
         };
-        let allowed = match standing.judge(connection, request.tool, requested_at) {
+        let allowed = match self.judge(&standing, request, connection) {
             Ok(allowed) => allowed,
-            Err((reason, why)) => return self.deny(request, turn, requested_at, None, reason, &why).await,
+            Err(barred) => return self.deny_barred(request, turn, requested_at, barred).await,
         };
         let class = class_of(allowed.grant, allowed.connection, request.says_read_only);
         let imprint = self.imprint(request, Some(allowed.connection));
@@ -101,7 +103,9 @@ impl Admission {
         // A clock that was set back would put the call before what is known: nothing new until it is right.
         self.engine.ledger.observe_time(self.now()).await?;
         mate_fault::point_async!("admit.observed");
-        if allowed.grant.max_calls.is_some() && !self.engine.ledger.reserve_call(allowed.grant.id).await? {
+        if allowed.grant.max_calls.is_some()
+            && !self.engine.ledger.reserve_call(allowed.grant.id, Amount::default()).await?
+        {
             let why = "the grant's calls are used up";
             return self
                 .deny(request, turn, requested_at, Some(&allowed), DenyReason::LimitReached, why)
@@ -120,12 +124,26 @@ impl Admission {
         if let Leave::Permission(id) = leave {
             operation.decision["permission"] = json!(id);
         }
+        let decision = operation.decision.clone();
         let (permit, slot) = self.commit_intent(operation, slot).await?;
         let twin = twin.map(TwinGuard::intended);
         mate_fault::point_async!("admit.intended");
         let key = key.unwrap_or(permit.operation());
-        let go =
-            Go { permit, class, turn, call, round: 1, intended_at, twin, slot, settles, key, trace, leave };
+        let go = Go {
+            permit,
+            class,
+            turn,
+            call,
+            round: 1,
+            intended_at,
+            twin,
+            slot,
+            settles,
+            key,
+            trace,
+            leave,
+            decision,
+        };
         self.second_read(request, go).await
     }
 
@@ -193,18 +211,52 @@ impl Admission {
         self.deny(request, turn, requested_at, Some(allowed), DenyReason::BadArguments, why).await
     }
 
+    /// Judges a call by a standing.
+    pub(super) fn judge<'a>(
+        &self,
+        standing: &'a Standing,
+        request: &Request<'_>,
+        connection: ConnectionId,
+    ) -> Result<Allowed<'a>, Barred> {
+        let shown = standing.fields(connection).map_or_else(Vec::new, |fields| request.shown(fields));
+        let asked = Asked {
+            connection,
+            tool: request.tool,
+            says_read_only: request.says_read_only,
+            counts: true,
+            shown: &shown,
+        };
+        standing.judge(&asked, self.now())
+    }
+
+    /// Records what the second read decided, where that is something else than the first.
+    async fn note_second(&self, go: &Go, second: &Decided) -> Result<(), EngineError> {
+        let Some(decision) = second.beside(&go.decision) else { return Ok(()) };
+        let operation = go.operation();
+        self.journal.write(vec![Change::Decide { operation, decision }]).await?;
+        Ok(())
+    }
+
     /// The moment of admission: a fresh look, after the intent is durable.
     pub(super) async fn second_read(&self, request: &Request<'_>, go: Go) -> Result<Admitted, EngineError> {
         let verdict = match self.look(go.turn).await {
             Ok(Ok(standing)) => match request.connection {
-                Some(connection) => match standing.judge(connection, request.tool, self.now()) {
-                    Ok(allowed) => self.leave_stands(request, &allowed, &go).await,
-                    Err(refused) => Err(refused),
+                Some(connection) => match self.judge(&standing, request, connection) {
+                    Ok(allowed) => match self.note_second(&go, &allowed.decided).await {
+                        Ok(()) => self.leave_stands(request, &allowed, &go).await,
+                        Err(error) => Err(not_recordable(error)),
+                    },
+                    Err(barred) => {
+                        if let Err(error) = self.note_second(&go, &barred.decided).await {
+                            tracing::warn!(%error, "what the second read decided could not be recorded");
+                        }
+                        Err((barred.reason, barred.why))
+                    }
                 },
                 None => Err((DenyReason::UnknownTool, "the tool is gone".to_owned())),
             },
             Ok(Err(refused)) => Err(refused),
-            Err(error) => Err((DenyReason::NotRecordable, error.to_string())),
+            Err(error) => Err(not_recordable(error)),
         };
         let Err((reason, why)) = verdict else {
             mate_fault::point_async!("admit.admitted");
@@ -294,7 +346,7 @@ impl Admission {
             tool: cut(request.tool),
             class,
             grant: allowed.map(|allowed| allowed.grant.id),
-            decision: json!({ "by": "grant", "grant": allowed.map(|allowed| allowed.grant.id) }),
+            decision: allowed.map_or_else(Decided::by_admission, |allowed| allowed.decided.clone()).record(),
             runtime_call: request.runtime_call.map(cut),
             trace,
             digest: imprint.digest,
@@ -336,6 +388,10 @@ impl Admission {
         }
         Draft { kind, task: Some(operation.task), turn: Some(operation.turn), at, data }
     }
+}
+
+fn not_recordable(error: EngineError) -> (DenyReason, String) {
+    (DenyReason::NotRecordable, error.to_string())
 }
 
 /// The grant's word, else the connection's, else the upstream's annotation if it is trusted, else an effect.

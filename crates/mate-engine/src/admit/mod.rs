@@ -6,7 +6,9 @@
 
 mod admitted;
 mod asking;
+mod decided;
 mod deny;
+mod explain;
 mod heard;
 mod intent;
 mod kept;
@@ -17,12 +19,13 @@ mod request;
 mod rounds;
 mod settle;
 mod standing;
-pub(crate) use standing::{granted, lost_authority};
+pub(crate) use standing::{Asked, Standing, granted, lost_authority};
 mod twins;
 mod upstream_task;
 
 pub use admitted::{Admitted, Go};
 pub use asking::{OwnAnswer, OwnCall, OwnVerdict};
+pub use explain::{Explanation, Now};
 pub use heard::Receipt;
 pub(crate) use intent::class_of;
 pub use kept::KEEP;
@@ -40,7 +43,6 @@ use mate_model::{
 };
 use mate_store::{JournalReader, JournalWriter};
 use rounds::Questions;
-use standing::Standing;
 use std::sync::{
     Arc, RwLock,
     atomic::{AtomicU64, Ordering},
@@ -184,9 +186,9 @@ impl Admission {
 
     /// Whether a tool may be listed, by the standing read last.
     #[must_use]
-    pub fn lists(&self, connection: &str, tool: &str) -> bool {
+    pub fn lists(&self, connection: &str, tool: &str, says_read_only: bool) -> bool {
         let now = self.engine.clock.now();
-        self.known_standing().is_some_and(|standing| standing.lists(connection, tool, now))
+        self.known_standing().is_some_and(|standing| standing.lists(connection, tool, says_read_only, now))
     }
 
     /// Whether anything of the connection is granted, by the standing read last.
@@ -281,8 +283,8 @@ impl Admission {
         let (Some(turn), Some(connection)) = (self.current(), request.connection) else { return };
         let reason = match self.look(turn).await {
             Ok(Err((reason, _))) => reason,
-            Ok(Ok(standing)) => match standing.judge(connection, request.tool, self.now()) {
-                Err((reason, _)) => reason,
+            Ok(Ok(standing)) => match self.judge(&standing, request, connection) {
+                Err(barred) => return self.refused_as(request, turn, barred).await,
                 // Granted a moment ago; this call was refused all the same.
                 Ok(_) => DenyReason::NotGranted,
             },

@@ -54,9 +54,33 @@ impl Request<'_> {
         }
     }
 
+    /// The arguments that may be recorded, of those that `fields` name as `TOOL.FIELD`: what policies may look at.
+    pub(super) fn shown(&self, fields: &[String]) -> Vec<(String, Value)> {
+        let of_tool = |field: &String| Some(field.strip_prefix(self.tool)?.strip_prefix('.')?.to_owned());
+        let paths: Vec<String> = fields.iter().filter_map(of_tool).collect();
+        if paths.is_empty() {
+            return Vec::new();
+        }
+        // What cannot be read is refused for that, later.
+        let Ok(arguments) = Json::parse(self.arguments) else { return Vec::new() };
+        paths.into_iter().filter_map(|path| Some((path.clone(), plain(arguments.at(&path)?)?))).collect()
+    }
+
     /// Whether nobody waits for the answer any more.
     pub(super) fn is_gone(&self) -> bool {
         self.gone.is_some_and(CancellationToken::is_cancelled)
+    }
+}
+
+/// A value that policies can compare; a number that is no whole one is a text for them.
+fn plain(value: &Json) -> Option<Value> {
+    match value {
+        Json::String(text) => Some(text.as_str().into()),
+        Json::Bool(flag) => Some((*flag).into()),
+        Json::Number(spelled) => {
+            Some(spelled.parse::<i64>().map_or_else(|_| spelled.as_str().into(), Value::from))
+        }
+        Json::Null | Json::Array(_) | Json::Object(_) => None,
     }
 }
 

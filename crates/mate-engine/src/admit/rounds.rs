@@ -40,6 +40,7 @@ pub(super) struct Parked {
     slot: Slot,
     leave: Leave,
     trace: String,
+    decision: serde_json::Value,
 }
 
 /// The operations whose question is open. One for each call in flight, so it is bounded by them.
@@ -84,8 +85,9 @@ impl Admission {
         };
         let event = round_event(EventType::OperationInputRequired, go.turn, now, operation, go.round);
         self.journal.write(vec![change, Change::Event(event)]).await?;
-        let Go { turn, class, call, round, twin, settles, key, slot, leave, trace, .. } = go;
-        let parked = Parked { turn, class, call, round, question, twin, settles, key, slot, leave, trace };
+        let Go { turn, class, call, round, twin, settles, key, slot, leave, trace, decision, .. } = go;
+        let parked =
+            Parked { turn, class, call, round, question, twin, settles, key, slot, leave, trace, decision };
         self.questions.put(operation, parked);
         Ok(Receipt::plain())
     }
@@ -118,9 +120,22 @@ impl Admission {
         let permit = written.permits.into_iter().find(|permit| permit.operation() == operation);
         let permit = permit
             .ok_or_else(|| EngineError::Internal("the journal gave no permit for a round".to_owned()))?;
-        let Parked { class, twin, settles, key, slot, leave, trace, .. } = parked;
-        let intended_at = now;
-        let go = Go { permit, class, turn, call, round, intended_at, twin, slot, settles, key, trace, leave };
+        let Parked { class, twin, settles, key, slot, leave, trace, decision, .. } = parked;
+        let go = Go {
+            permit,
+            class,
+            turn,
+            call,
+            round,
+            intended_at: now,
+            twin,
+            slot,
+            settles,
+            key,
+            trace,
+            leave,
+            decision,
+        };
         self.second_read(request, go).await.map(Some)
     }
 

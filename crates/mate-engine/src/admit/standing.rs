@@ -1,16 +1,22 @@
 //! What the ledger says of a task's authority, kept until the authorisation version changes.
 
+use super::{class_of, decided::Decided};
 use crate::{Engine, EngineError};
+use mate_guard::{
+    RefusedBy,
+    policy::{Call, Effect, PolicySet, Subject, Unusable},
+};
 use mate_model::{
     ConnectionId, Micros, ProjectId, TaskId,
     records::{Connection, Grant, Task},
     words::{DenyReason, Role},
 };
-use mate_store::Ledger;
+use mate_store::{Ledger, ledger::TaskAuthority};
+use serde_json::Value;
 
 /// The authority behind a task at one authorisation version.
 #[derive(Debug)]
-pub(super) struct Standing {
+pub(crate) struct Standing {
     /// The version that was in force when it was read.
     pub(super) version: i64,
     /// The task that it is about.
@@ -23,6 +29,8 @@ pub(super) struct Standing {
     grants: Vec<Grant>,
     /// The connections that they name, as far as these still exist.
     connections: Vec<Connection>,
+    /// These grants and the administrators' policies, or why they cannot be used: nothing is allowed then.
+    policies: Result<PolicySet, Unusable>,
 }
 
 /// The most grants that a project may have in force; more are not looked at, and so allow nothing.
@@ -56,39 +64,112 @@ pub(crate) async fn granted(
     Ok((grants, connections))
 }
 
-/// Why a task may not act now, if it may not: its account, token, membership or project lost authority.
-pub(crate) async fn lost_authority(engine: &Engine, task: &Task) -> Result<Option<String>, EngineError> {
-    let standing = Standing::read(&engine.ledger, task.project, task.id).await?;
-    Ok(standing.may_act(engine.clock.now()).err().map(|(_, why)| why))
+/// The grants and the administrators' policies together. A row that cannot be read may have forbidden anything: then
+/// nothing is allowed.
+async fn policies(
+    ledger: &Ledger,
+    subject: Subject,
+    grants: &[Grant],
+) -> Result<Result<PolicySet, Unusable>, EngineError> {
+    let page = ledger.policies(None, mate_store::ledger::MAX_POLICIES + 1).await?;
+    if let Some(corrupt) = page.corrupt.first() {
+        tracing::error!(%corrupt, "a policy cannot be read; nothing is allowed");
+        return Ok(Err(Unusable {
+            name: "of an administrator".to_owned(),
+            why: "its row cannot be read".to_owned(),
+        }));
+    }
+    let texts = page.items.iter().map(|policy| (policy.name.as_str(), policy.text.as_str()));
+    let built = PolicySet::build(subject, grants, texts);
+    if let Err(unusable) = &built {
+        tracing::error!(%unusable, "nothing is allowed");
+    }
+    Ok(built)
 }
 
-/// A call that the grants allow.
+/// Why a task may not act now, if it may not: its account, token, membership or project lost authority.
+pub(crate) async fn lost_authority(engine: &Engine, task: &Task) -> Result<Option<String>, EngineError> {
+    let authority = engine.ledger.authority_of(task.id).await?.ok_or(EngineError::NotFound)?;
+    let expired = authority.token_expires_at.is_some_and(|end| engine.clock.now() >= end);
+    Ok(lost(&authority, task.project).or(expired.then_some(EXPIRED)).map(str::to_owned))
+}
+
+const EXPIRED: &str = "the token that submitted the task has expired";
+
+fn lost(authority: &TaskAuthority, project: ProjectId) -> Option<&'static str> {
+    let role = authority.role.map(|role| authority.token_role.map_or(role, |most| role.min(most)));
+    let elsewhere = authority.token_project.is_some_and(|only| only != project);
+    if authority.proposer_disabled_at.is_some() {
+        Some("the account that submitted the task is disabled")
+    } else if authority.token_revoked_at.is_some() {
+        Some("the token that submitted the task was revoked")
+    } else if authority.project_archived_at.is_some() {
+        Some("the project is archived")
+    } else if elsewhere || role.is_none_or(|role| role < Role::Operator) {
+        Some("who submitted the task may no longer act in the project")
+    } else {
+        None
+    }
+}
+
+/// What is asked of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    /// The connection that offers the tool.
+    pub(crate) connection: ConnectionId,
+    /// The upstream's own name of the tool.
+    pub(crate) tool: &'a str,
+    /// What the upstream's annotations say of it: that it only reads.
+    pub(crate) says_read_only: bool,
+    /// Whether it uses up a call of the grant.
+    pub(crate) counts: bool,
+    /// The arguments that may be recorded.
+    pub(crate) shown: &'a [(String, Value)],
+}
+
+/// A call that the grants and policies allow.
 #[derive(Debug)]
-pub(super) struct Allowed<'a> {
-    pub(super) grant: &'a Grant,
-    pub(super) connection: &'a Connection,
+pub(crate) struct Allowed<'a> {
+    pub(crate) grant: &'a Grant,
+    pub(crate) connection: &'a Connection,
+    pub(crate) decided: Decided,
+}
+
+/// A call that is refused, with what decided.
+#[derive(Debug)]
+pub(crate) struct Barred {
+    pub(crate) reason: DenyReason,
+    pub(crate) why: String,
+    pub(crate) decided: Box<Decided>,
+}
+
+impl Barred {
+    fn new(reason: DenyReason, why: impl Into<String>) -> Self {
+        Self { reason, why: why.into(), decided: Box::new(Decided::by_admission()) }
+    }
 }
 
 impl Standing {
     /// Reads it. The version is read first: what changes after that is seen by the second read.
-    pub(super) async fn read(ledger: &Ledger, project: ProjectId, task: TaskId) -> Result<Self, EngineError> {
+    pub(crate) async fn read(ledger: &Ledger, project: ProjectId, task: TaskId) -> Result<Self, EngineError> {
         let version = ledger.authorisation_version().await?;
         let authority = ledger.authority_of(task).await?.ok_or(EngineError::NotFound)?;
         let (grants, connections) = granted(ledger, project).await?;
-        let role = authority.role.map(|role| authority.token_role.map_or(role, |most| role.min(most)));
-        let elsewhere = authority.token_project.is_some_and(|only| only != project);
-        let lost = if authority.proposer_disabled_at.is_some() {
-            Some("the account that submitted the task is disabled")
-        } else if authority.token_revoked_at.is_some() {
-            Some("the token that submitted the task was revoked")
-        } else if authority.project_archived_at.is_some() {
-            Some("the project is archived")
-        } else if elsewhere || role.is_none_or(|role| role < Role::Operator) {
-            Some("who submitted the task may no longer act in the project")
-        } else {
-            None
+        let lost = lost(&authority, project);
+        let subject = Subject {
+            task: task.to_string(),
+            project: authority.project_name,
+            proposer: authority.proposer_name,
+            runtime: authority.runtime_name,
         };
-        Ok(Self { version, task, lost, token_expires: authority.token_expires_at, grants, connections })
+        let policies = policies(ledger, subject, &grants).await?;
+        let token_expires = authority.token_expires_at;
+        Ok(Self { version, task, lost, token_expires, grants, connections, policies })
+    }
+
+    /// The authorisation version that it was read under.
+    pub(crate) const fn version(&self) -> i64 {
+        self.version
     }
 
     /// Whether the task may act at all.
@@ -97,38 +178,102 @@ impl Standing {
             return Err((DenyReason::NotAuthorised, why.to_owned()));
         }
         if self.token_expires.is_some_and(|end| now >= end) {
-            return Err((
-                DenyReason::NotAuthorised,
-                "the token that submitted the task has expired".to_owned(),
-            ));
+            return Err((DenyReason::NotAuthorised, EXPIRED.to_owned()));
         }
         Ok(())
     }
 
-    /// Whether a grant covers the tool now.
-    pub(super) fn judge(
-        &self,
-        connection: ConnectionId,
-        tool: &str,
-        now: Micros,
-    ) -> Result<Allowed<'_>, (DenyReason, String)> {
-        self.may_act(now)?;
-        let grant = match mate_guard::judge(&self.grants, connection, tool, now) {
-            mate_guard::Decision::Allow { grant } => grant,
-            mate_guard::Decision::Refuse(why) => return Err((DenyReason::NotGranted, why.to_string())),
-        };
-        let connection =
-            self.connections.iter().find(|known| known.id == connection && known.removed_at.is_none());
-        connection
-            .map(|connection| Allowed { grant, connection })
-            .ok_or_else(|| (DenyReason::NotGranted, "the connection was removed".to_owned()))
+    /// Whether the task may act, a grant covers the tool now, and the policies permit it.
+    pub(super) fn judge(&self, asked: &Asked<'_>, now: Micros) -> Result<Allowed<'_>, Barred> {
+        self.may_act(now).map_err(|(reason, why)| Barred::new(reason, why))?;
+        self.permits(asked, now)
     }
 
-    /// Whether the tool may be listed.
-    pub(super) fn lists(&self, connection: &str, tool: &str, now: Micros) -> bool {
+    /// Whether a grant covers the tool now, and the policies permit it.
+    pub(crate) fn permits(&self, asked: &Asked<'_>, now: Micros) -> Result<Allowed<'_>, Barred> {
+        let ranked = mate_guard::ranked(&self.grants, asked.connection, asked.tool);
+        let good = |grant: &&Grant| match mate_guard::refusal(grant, now) {
+            None => true,
+            Some(RefusedBy::CallsUsedUp(_)) => !asked.counts,
+            Some(RefusedBy::NoGrant | RefusedBy::Revoked(_) | RefusedBy::Expired(_)) => false,
+        };
+        let in_force: Vec<&Grant> = ranked.iter().copied().filter(good).collect();
+        if in_force.is_empty() {
+            let why = match mate_guard::choose(&ranked, now) {
+                mate_guard::Decision::Refuse(why) => why.to_string(),
+                mate_guard::Decision::Allow { .. } => String::new(),
+            };
+            let decided = Box::new(Decided::nothing());
+            return Err(Barred { reason: DenyReason::NotGranted, why, decided });
+        }
+        let known =
+            self.connections.iter().find(|known| known.id == asked.connection && known.removed_at.is_none());
+        let connection =
+            known.ok_or_else(|| Barred::new(DenyReason::NotGranted, "the connection was removed"))?;
+        let policies = self.policies.as_ref().map_err(|unusable| Barred {
+            reason: DenyReason::Forbidden,
+            why: format!("{unusable}; until it is mended or removed, nothing is allowed"),
+            decided: Box::new(Decided::unusable(&unusable.name)),
+        })?;
+        self.first_permitted(policies, asked, now, &in_force, connection)
+    }
+
+    /// The first grant, by how closely it names the tool, that permits by itself or that a policy permits to be used.
+    fn first_permitted<'a>(
+        &'a self,
+        policies: &PolicySet,
+        asked: &Asked<'_>,
+        now: Micros,
+        in_force: &[&'a Grant],
+        connection: &'a Connection,
+    ) -> Result<Allowed<'a>, Barred> {
+        let mut decided = Decided::nothing();
+        for grant in in_force.iter().copied() {
+            let call = Call {
+                connection: &connection.name,
+                tool: asked.tool,
+                class: class_of(grant, connection, asked.says_read_only),
+                now,
+                grants: in_force,
+                shown: asked.shown,
+            };
+            let verdict = policies.decide(&call);
+            decided = Decided::of(&verdict, grant);
+            match verdict.effect {
+                Effect::Permit if !grant.terms.needs_permit || verdict.by_administrator() => {
+                    return Ok(Allowed { grant, connection, decided });
+                }
+                Effect::Permit | Effect::Nothing => {}
+                Effect::Forbid => {
+                    let why = decided.forbidden();
+                    return Err(Barred { reason: DenyReason::Forbidden, why, decided: Box::new(decided) });
+                }
+            }
+        }
+        let why = "the grant of this tool needs a policy that permits the call, and none does".to_owned();
+        Err(Barred { reason: DenyReason::Forbidden, why, decided: Box::new(decided.without_permit()) })
+    }
+
+    /// Whether the tool may be listed: whether a call of it without arguments would be permitted now.
+    pub(super) fn lists(&self, connection: &str, tool: &str, says_read_only: bool, now: Micros) -> bool {
         let named =
             self.connections.iter().find(|known| known.name == connection && known.removed_at.is_none());
-        named.is_some_and(|known| self.judge(known.id, tool, now).is_ok())
+        named.is_some_and(|known| {
+            self.judge(&Asked { connection: known.id, tool, says_read_only, counts: true, shown: &[] }, now)
+                .is_ok()
+        })
+    }
+
+    /// The arguments of a connection's calls that may be recorded, as `TOOL.FIELD`.
+    pub(super) fn fields(&self, connection: ConnectionId) -> Option<&[String]> {
+        let known = self.connections.iter().find(|known| known.id == connection)?;
+        Some(&known.settings.allow_fields)
+    }
+
+    /// Whether a policy may look at arguments of the tool.
+    pub(super) fn shows(&self, connection: ConnectionId, tool: &str) -> bool {
+        let of_tool = |field: &String| field.strip_prefix(tool).is_some_and(|rest| rest.starts_with('.'));
+        self.fields(connection).is_some_and(|fields| fields.iter().any(of_tool))
     }
 
     /// Whether any live grant names the connection.

@@ -6,11 +6,11 @@ use super::{
 };
 use crate::{
     Engine, EngineError,
-    admit::{class_of, granted},
+    admit::{Asked, Standing, class_of},
 };
-use mate_guard::{Decision, RefusedBy};
 use mate_model::{
     GrantId, ProjectId,
+    limit::Amount,
     words::{ApprovalMode, EffectClass},
 };
 
@@ -36,7 +36,7 @@ impl Engine {
             Err(why) => return Ok(Err(why)),
         };
         let (leave, limited) = leave;
-        if limited && !self.ledger.reserve_call(leave.grant).await? {
+        if limited && !self.ledger.reserve_call(leave.grant, Amount::default()).await? {
             return Ok(Err("the grant's calls are used up".to_owned()));
         }
         Ok(Ok(leave))
@@ -62,28 +62,27 @@ impl Engine {
         plan: &Plan,
         looker: &dyn Looker,
     ) -> Result<Result<(Leave, bool), String>, EngineError> {
-        let version = self.ledger.authorisation_version().await?;
+        let standing = Standing::read(&self.ledger, project, plan.task).await?;
+        let version = standing.version();
         if self.ledger.project(project).await?.is_none_or(|project| project.archived_at.is_some()) {
             return Ok(Err("the project is archived".to_owned()));
         }
-        let (grants, connections) = granted(&self.ledger, project).await?;
         let id = plan.connection.id;
-        let tool = match &plan.way {
-            Way::Record { .. } => plan.tool.as_str(),
-            Way::Recipe(recipe) => recipe.ask.as_str(),
-        };
-        let (id_of_grant, call) = match (&plan.way, mate_guard::judge(&grants, id, tool, self.clock.now())) {
+        let (tool, counts) = match &plan.way {
             // The record of a call is no further call: nothing of the grant is used.
-            (Way::Record { .. }, Decision::Allow { grant }) => (grant.id, None),
-            (Way::Record { .. }, Decision::Refuse(RefusedBy::CallsUsedUp(grant))) => (grant, None),
-            (Way::Recipe(_), Decision::Allow { grant }) => (grant.id, Some(grant)),
-            (Way::Record { .. } | Way::Recipe(_), Decision::Refuse(why)) => {
-                return Ok(Err(format!("{why} (`{tool}`)")));
-            }
+            Way::Record { .. } => (plan.tool.as_str(), false),
+            Way::Recipe(recipe) => (recipe.ask.as_str(), true),
         };
-        let known = connections.iter().find(|known| known.id == id && known.removed_at.is_none());
-        let Some(connection) = known else { return Ok(Err("the connection was removed".to_owned())) };
-        let Some(grant) = call else { return Ok(Ok((Leave { grant: id_of_grant, version }, false))) };
+        // A look only reads, or is refused below.
+        let asked = Asked { connection: id, tool, says_read_only: true, shown: &[], counts };
+        let allowed = match standing.permits(&asked, self.clock.now()) {
+            Ok(allowed) => allowed,
+            Err(barred) => return Ok(Err(format!("{} (`{tool}`)", barred.why))),
+        };
+        let (grant, connection) = (allowed.grant, allowed.connection);
+        if !counts {
+            return Ok(Ok((Leave { grant: grant.id, version }, false)));
+        }
         match grant.approve {
             ApprovalMode::Never => {}
             ApprovalMode::Once | ApprovalMode::Always => {

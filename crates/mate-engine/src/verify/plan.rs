@@ -3,7 +3,7 @@
 use crate::{Engine, EngineError};
 use jiff::Timestamp;
 use mate_model::{
-    Micros,
+    Micros, TaskId,
     operation::OperationState,
     records::{Connection, Operation},
     verification::{Known, Look, Recipe, Said},
@@ -15,6 +15,8 @@ use mate_store::{JournalReader, Verification};
 pub(super) struct Plan {
     /// Whom.
     pub(super) connection: Connection,
+    /// On whose behalf.
+    pub(super) task: TaskId,
     /// The tool that was called.
     pub(super) tool: String,
     /// What.
@@ -99,7 +101,7 @@ impl Engine {
         }
         let given_up =
             [row.recorded_at, row.admitted_at].into_iter().flatten().fold(row.requested_at, Micros::max);
-        Ok(Planned::Ask(Box::new(Plan { connection, tool: row.tool, way, given_up })))
+        Ok(Planned::Ask(Box::new(Plan { connection, task: row.task, tool: row.tool, way, given_up })))
     }
 
     /// How a look asks. Where there are two ways, they take turns, the upstream's own record first.

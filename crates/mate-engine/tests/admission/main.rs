@@ -5,6 +5,8 @@ mod closing;
 #[cfg(test)]
 mod looks;
 #[cfg(test)]
+mod policies;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod rig;

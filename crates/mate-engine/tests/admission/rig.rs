@@ -2,7 +2,7 @@
 
 use mate_engine::{
     Engine, Home, Principal, SessionLock, Spill, Stores, Submit,
-    admin::{self, NewConnection, NewGrant, Patience},
+    admin::{self, NewConnection, NewGrant, NewTerms, Patience},
     admit::{Admission, Admitted, CurrentTurn, Ended, Go, Receipt, Request},
     surroundings::{SystemClock, SystemEntropy},
 };
@@ -152,6 +152,7 @@ impl House {
             approve: ApprovalMode::Never,
             expires: None,
             max_calls: None,
+            terms: NewTerms::default(),
         };
         engine.add_grant(who, uuid(), grant).await.unwrap();
     }
@@ -185,6 +186,7 @@ impl House {
             approve: ApprovalMode::Never,
             expires: None,
             max_calls: None,
+            terms: NewTerms::default(),
         };
         engine.add_grant(&self.who, engine.entropy.uuid(), grant).await.unwrap().grant.id.to_string()
     }

@@ -7,7 +7,7 @@ use crate::{
 };
 use mate_engine::{
     Engine, Home, Principal, SessionLock, Spill, Stores, Submit,
-    admin::{self, NewConnection, NewGrant, Patience},
+    admin::{self, NewConnection, NewGrant, NewTerms, Patience},
     admit::{Admission, Admitted, CurrentTurn, Ended, Go, Request},
     surroundings::{SystemClock, SystemEntropy},
 };
@@ -74,6 +74,7 @@ pub(crate) async fn prepare(root: &Path) {
         approve: ApprovalMode::Never,
         expires: None,
         max_calls: None,
+        terms: NewTerms::default(),
     };
     engine.add_grant(&who, id(), grant).await.expect("added");
     let log = root.join("ledger.db-wal");

@@ -1,7 +1,8 @@
 //! What work is done with: runtimes, connections, and the authority to use these.
 
 use crate::{
-    AccountId, ConnectionId, GrantId, Micros, ProjectId, RuntimeId,
+    AccountId, ConnectionId, GrantId, Micros, PolicyId, ProjectId, RuntimeId,
+    limit::{Rate, Spend},
     verification::Recipe,
     words::{ApprovalMode, EffectClass},
 };
@@ -109,4 +110,34 @@ pub struct Grant {
     pub created_at: Micros,
     /// When it was revoked, if it was.
     pub revoked_at: Option<Micros>,
+    /// Under what else.
+    pub terms: Terms,
+}
+
+/// What else a grant says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// It permits nothing by itself: an administrator's policy must permit the call as well.
+    pub needs_permit: bool,
+    /// How many calls in a time, for each session.
+    pub rate: Option<Rate>,
+    /// What may be spent.
+    pub spend: Option<Spend>,
+}
+
+/// An administrator's statement in Cedar about what may be called, for the whole installation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Its id.
+    pub id: PolicyId,
+    /// Its name, unique among those not removed.
+    pub name: String,
+    /// The text, as it was written.
+    pub text: String,
+    /// Who added it.
+    pub created_by: AccountId,
+    /// When it was added.
+    pub created_at: Micros,
+    /// When it was removed, if it was.
+    pub removed_at: Option<Micros>,
 }

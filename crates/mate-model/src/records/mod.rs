@@ -5,7 +5,7 @@ mod run;
 mod who;
 mod work;
 
-pub use links::{Connection, ConnectionSettings, Grant, Reach, Runtime};
+pub use links::{Connection, ConnectionSettings, Grant, Policy, Reach, Runtime, Terms};
 pub use run::{Answer, Approval, Attention, Operation, Permission, Turn};
 pub use who::{Account, Member, Project, Token};
 pub use work::{Session, Task, TaskPolicy};

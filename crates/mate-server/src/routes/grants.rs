@@ -11,7 +11,10 @@ use crate::{
     wire::{AddGrant, Stop},
 };
 use axum::extract::State;
-use mate_engine::{Verb, admin::NewGrant};
+use mate_engine::{
+    Verb,
+    admin::{NewGrant, NewTerms},
+};
 use mate_model::words::ApprovalMode;
 use serde::Deserialize;
 
@@ -62,9 +65,10 @@ async fn add(
     Body(wish, bytes): Body<AddGrant>,
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |id| {
-        let AddGrant { project, connection, tools, effect, approve, expires, max_calls } = wish;
+        let AddGrant { project, connection, tools, effect, approve, expires, max_calls, needs_permit } = wish;
         let approve = approve.unwrap_or(ApprovalMode::Never);
-        let new = NewGrant { project, connection, tools, effect, approve, expires, max_calls };
+        let terms = NewTerms { needs_permit };
+        let new = NewGrant { project, connection, tools, effect, approve, expires, max_calls, terms };
         let grant = state.engine.add_grant(&caller.who, id, new).await?;
         Ok(Made::created(views::grant(grant, state.engine.clock.now())))
     })

@@ -10,6 +10,7 @@ mod health;
 mod judge;
 mod members;
 mod operations;
+mod policies;
 mod projects;
 mod runtimes;
 mod sessions;
@@ -35,6 +36,7 @@ const NOUNS: &[fn(Routes) -> Routes] = &[
     grants::routes,
     members::routes,
     operations::routes,
+    policies::routes,
     projects::routes,
     runtimes::routes,
     sessions::routes,

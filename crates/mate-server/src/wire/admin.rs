@@ -115,6 +115,27 @@ pub struct AddConnection {
     pub verify: Vec<Recipe>,
 }
 
+/// `POST /api/v1/policies`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddPolicy {
+    /// Its name, unique.
+    pub name: String,
+    /// Statements in Cedar.
+    pub text: String,
+    /// It takes the place of the one of this name, if there is one.
+    #[serde(default)]
+    pub replace: bool,
+}
+
+/// `POST /api/v1/policies/check`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckPolicy {
+    /// Statements in Cedar.
+    pub text: String,
+}
+
 /// `POST /api/v1/grants`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -137,4 +158,7 @@ pub struct AddGrant {
     /// How many calls it is good for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<i64>,
+    /// It permits nothing by itself: a policy must permit the call as well.
+    #[serde(default)]
+    pub needs_permit: bool,
 }

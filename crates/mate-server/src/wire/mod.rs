@@ -9,7 +9,9 @@ mod resolve;
 mod secret;
 mod task;
 
-pub use admin::{AddAccount, AddConnection, AddGrant, AddProject, AddRuntime, AddToken, SetMember};
+pub use admin::{
+    AddAccount, AddConnection, AddGrant, AddPolicy, AddProject, AddRuntime, AddToken, CheckPolicy, SetMember,
+};
 pub use approval::AnswerApproval;
 pub use resolve::{ResolveOperation, ResolveTask};
 pub use secret::SecretText;

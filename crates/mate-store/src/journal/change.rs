@@ -93,6 +93,13 @@ pub enum Change {
         /// Which operation may be repeated.
         operation: OperationId,
     },
+    /// What decided of an operation's call is another than at first, at the second read.
+    Decide {
+        /// Of which operation.
+        operation: OperationId,
+        /// The decision, with both reads.
+        decision: serde_json::Value,
+    },
     /// A success that the runtime has not heard of yet.
     KeepResult {
         /// Whose.
@@ -166,6 +173,7 @@ impl Written {
                 | Change::SetContext { .. }
                 | Change::AddRound(_)
                 | Change::PermitRepeat { .. }
+                | Change::Decide { .. }
                 | Change::KeepResult { .. }
                 | Change::NoteUpstreamTask { .. }
                 | Change::DropResult { .. } => {}

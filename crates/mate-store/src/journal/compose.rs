@@ -89,6 +89,9 @@ impl Pen {
             Change::PermitRepeat { operation } => {
                 Ok(operation_row::permit_repeat(key, operation_row::number(session, *operation)?))
             }
+            Change::Decide { operation, decision } => {
+                operation_row::decide(key, operation_row::number(session, *operation)?, decision)
+            }
             Change::KeepResult { operation, sealed } => {
                 let number = operation_row::number(session, *operation)?;
                 Ok(kept_row::keep(key, number, sealed.as_deref()))

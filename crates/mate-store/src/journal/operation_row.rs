@@ -26,6 +26,7 @@ const MOVE: &str = "UPDATE operations SET from_state = state, state = $3, deny_r
         result_size = COALESCE($13, result_size), result_type = COALESCE($14, result_type)
     WHERE session = $1 AND number = $2 AND state = $15";
 
+const DECIDE: &str = "UPDATE operations SET decision = $3 WHERE session = $1 AND number = $2";
 const PERMIT: &str = "UPDATE operations SET repeat_permitted = 1 WHERE session = $1 AND number = $2";
 
 /// What a state's data is in columns.
@@ -158,6 +159,15 @@ pub(super) fn apply(
 /// Notes that one identical call is allowed.
 pub(super) fn permit_repeat(session: &Value, number: i64) -> Statement {
     Statement::one(PERMIT, params![session.clone(), number])
+}
+
+/// Notes what decided, at the second read as well.
+pub(super) fn decide(
+    session: &Value,
+    number: i64,
+    decision: &serde_json::Value,
+) -> Result<Statement, StoreError> {
+    Ok(Statement::one(DECIDE, params![session.clone(), number, json(decision)?]))
 }
 
 /// Reads an operation.

@@ -10,9 +10,10 @@ const ADMISSION: &str = "SELECT t.id, t.state, t.turn, t.epoch, t.stop_kill, m.v
 
 const AUTHORITY: &str =
     "SELECT t.id, a.disabled_at, m.role, k.revoked_at, k.expires_at, k.role AS token_role,
-        k.project AS token_project, p.archived_at
+        k.project AS token_project, p.archived_at, a.name AS proposer_name, p.name AS project_name,
+        r.name AS runtime_name
     FROM tasks t JOIN accounts a ON a.id = t.proposer JOIN tokens k ON k.id = t.token
-        JOIN projects p ON p.id = t.project
+        JOIN projects p ON p.id = t.project JOIN sessions s ON s.id = t.session JOIN runtimes r ON r.id = s.runtime
         LEFT JOIN members m ON m.project = t.project AND m.account = t.proposer
     WHERE t.id = $1";
 
@@ -50,6 +51,12 @@ pub struct TaskAuthority {
     pub token_project: Option<ProjectId>,
     /// When the project was archived.
     pub project_archived_at: Option<Micros>,
+    /// The proposer's name.
+    pub proposer_name: String,
+    /// The project's name.
+    pub project_name: String,
+    /// The name of the session's runtime, also when it was removed.
+    pub runtime_name: String,
 }
 
 fn decode_admission(row: &Row) -> Result<AdmissionRow, StoreError> {
@@ -72,6 +79,9 @@ fn decode_authority(row: &Row) -> Result<TaskAuthority, StoreError> {
         token_role: row.opt_parse("token_role")?,
         token_project: row.opt_parse("token_project")?,
         project_archived_at: decode::opt_micros(row, "archived_at")?,
+        proposer_name: row.text("proposer_name")?.to_owned(),
+        project_name: row.text("project_name")?.to_owned(),
+        runtime_name: row.text("runtime_name")?.to_owned(),
     })
 }
 

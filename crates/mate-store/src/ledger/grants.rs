@@ -6,25 +6,32 @@ use crate::{
     page::Page,
     params::{json, one_more, params},
 };
-use mate_model::{GrantId, Micros, ProjectId, event::Draft, records::Grant};
+use mate_model::{
+    GrantId, Micros, ProjectId,
+    event::Draft,
+    limit::{Amount, Spend},
+    records::{Grant, Terms},
+};
 
 const ADD: &str =
     "INSERT INTO grants (id, project, connection, tools, effect, approve, expires_at, max_calls,
-        used_calls, created_by, created_at, revoked_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+        used_calls, created_by, created_at, revoked_at, needs_permit, rate, max_spend, used_spend, cost, spend_fields)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
 const BY_ID: &str =
     "SELECT id, project, connection, tools, effect, approve, expires_at, max_calls, used_calls,
-        created_by, created_at, revoked_at FROM grants WHERE id = $1";
+        created_by, created_at, revoked_at, needs_permit, rate, max_spend, used_spend, cost, spend_fields FROM grants WHERE id = $1";
 const LIST: &str =
     "SELECT id, project, connection, tools, effect, approve, expires_at, max_calls, used_calls,
-        created_by, created_at, revoked_at FROM grants WHERE project = $1 AND id > $2 ORDER BY id LIMIT $3";
+        created_by, created_at, revoked_at, needs_permit, rate, max_spend, used_spend, cost, spend_fields FROM grants WHERE project = $1 AND id > $2 ORDER BY id LIMIT $3";
 const IN_FORCE: &str = "SELECT g.id, g.project, g.connection, g.tools, g.effect, g.approve, g.expires_at,
-        g.max_calls, g.used_calls, g.created_by, g.created_at, g.revoked_at
+        g.max_calls, g.used_calls, g.created_by, g.created_at, g.revoked_at, g.needs_permit, g.rate,
+        g.max_spend, g.used_spend, g.cost, g.spend_fields
     FROM grants g JOIN connections c ON c.id = g.connection
     WHERE g.project = $1 AND g.revoked_at IS NULL AND c.removed_at IS NULL AND g.id > $2 ORDER BY g.id LIMIT $3";
 const REVOKE: &str = "UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
-const RESERVE: &str = "UPDATE grants SET used_calls = used_calls + 1
-    WHERE id = $1 AND revoked_at IS NULL AND (max_calls IS NULL OR used_calls < max_calls)";
+const RESERVE: &str = "UPDATE grants SET used_calls = used_calls + 1, used_spend = used_spend + $2
+    WHERE id = $1 AND revoked_at IS NULL AND (max_calls IS NULL OR used_calls < max_calls)
+        AND ($2 = 0 OR used_spend <= max_spend - $2)";
 
 fn decode(row: &Row) -> Result<Grant, StoreError> {
     Ok(Grant {
@@ -40,7 +47,25 @@ fn decode(row: &Row) -> Result<Grant, StoreError> {
         created_by: row.parse("created_by")?,
         created_at: decode::micros(row, "created_at")?,
         revoked_at: decode::opt_micros(row, "revoked_at")?,
+        terms: Terms {
+            needs_permit: row.flag("needs_permit")?,
+            rate: row.opt_parse("rate")?,
+            spend: spend(row)?,
+        },
     })
+}
+
+fn spend(row: &Row) -> Result<Option<Spend>, StoreError> {
+    let amount = |column: &str, millionths: i64| {
+        Amount::of_millionths(millionths).map_err(|why| row.corrupt(column, why.to_string()))
+    };
+    let Some(max) = row.opt_int("max_spend")? else { return Ok(None) };
+    Ok(Some(Spend {
+        max: amount("max_spend", max)?,
+        used: amount("used_spend", row.int("used_spend")?)?,
+        cost: row.opt_int("cost")?.map(|cost| amount("cost", cost)).transpose()?,
+        fields: decode::json(row, "spend_fields")?,
+    }))
 }
 
 impl Ledger {
@@ -49,6 +74,7 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::NotFound`] when project, connection or giver does not exist, and the store's.
     pub async fn add_grant(&self, grant: &Grant, draft: Draft) -> Result<(), LedgerError> {
+        let spend = grant.terms.spend.as_ref();
         let values = params![
             grant.id,
             grant.project,
@@ -62,6 +88,12 @@ impl Ledger {
             grant.created_by,
             grant.created_at,
             grant.revoked_at,
+            grant.terms.needs_permit,
+            grant.terms.rate.map(|rate| rate.to_string()),
+            spend.map(|spend| spend.max.millionths()),
+            spend.map_or(0, |spend| spend.used.millionths()),
+            spend.and_then(|spend| spend.cost).map(Amount::millionths),
+            spend.map(|spend| json(&spend.fields)).transpose()?,
         ];
         let statements = [Statement::one(RAISE_VERSION, Vec::new()), Statement::one(ADD, values)];
         let added = self.commit(grant.project, &[draft], &statements).await;
@@ -123,11 +155,12 @@ impl Ledger {
         revoked.map(|_| ()).map_err(|refused| refused.changing("grant"))
     }
 
-    /// Reserves one call of a grant; false when it has none left or is revoked. A crash leaves it used.
+    /// Reserves one call of a grant, and what it spends; false when that is not left, or the grant is revoked.
+    /// A crash leaves it used.
     ///
     /// # Errors
     /// The store's.
-    pub async fn reserve_call(&self, id: GrantId) -> Result<bool, StoreError> {
-        Ok(self.db.execute(Statement::any(RESERVE, params![id])).await? == 1)
+    pub async fn reserve_call(&self, id: GrantId, spend: Amount) -> Result<bool, StoreError> {
+        Ok(self.db.execute(Statement::any(RESERVE, params![id, spend.millionths()])).await? == 1)
     }
 }

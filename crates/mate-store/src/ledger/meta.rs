@@ -19,7 +19,7 @@ const TOLERANCE: i64 = 2_000_000;
 const STEP: i64 = 1_000_000;
 
 impl Ledger {
-    /// Raised by every change to an account, token, member, project, connection or grant.
+    /// Raised by every change to an account, token, member, project, connection, grant or policy.
     ///
     /// # Errors
     /// The store's, and [`StoreError::Corrupt`] when the row is missing.

@@ -6,6 +6,7 @@ use mate_model::{
     TokenId, TurnId,
     approval::{ApprovalCommand, ApprovalState, Decision},
     event::EventType,
+    limit::Amount,
     records::{Account, Answer, Approval, Member, Runtime, Session, Token},
     session::{SessionCommand, SessionState},
     task::{End, TaskCommand, TaskState, TaskStateWord},
@@ -331,7 +332,7 @@ async fn a_limited_grant_is_used_up_exactly(world: World) {
     world.ledger.add_grant(&grant, draft(EventType::GrantAdded, None)).await.unwrap();
     let reservations = (0..12).map(|_| {
         let (ledger, id) = (world.ledger.clone(), grant.id);
-        tokio::spawn(async move { ledger.reserve_call(id).await.unwrap() })
+        tokio::spawn(async move { ledger.reserve_call(id, Amount::default()).await.unwrap() })
     });
     let mut reserved = 0;
     for reservation in reservations.collect::<Vec<_>>() {
@@ -341,7 +342,7 @@ async fn a_limited_grant_is_used_up_exactly(world: World) {
     assert_eq!(world.ledger.grant(grant.id).await.unwrap().unwrap().used_calls, 5);
     let free = world.grant(None);
     world.ledger.add_grant(&free, draft(EventType::GrantAdded, None)).await.unwrap();
-    assert!(world.ledger.reserve_call(free.id).await.unwrap());
+    assert!(world.ledger.reserve_call(free.id, Amount::default()).await.unwrap());
     let live = world.ledger.live_grants(world.project, None, 10).await.unwrap().items;
     assert_eq!(live.iter().map(|grant| grant.id).collect::<Vec<_>>(), [grant.id, free.id]);
     world
@@ -349,7 +350,7 @@ async fn a_limited_grant_is_used_up_exactly(world: World) {
         .revoke_grant(world.project, free.id, at(5), draft(EventType::GrantRevoked, None))
         .await
         .unwrap();
-    assert!(!world.ledger.reserve_call(free.id).await.unwrap());
+    assert!(!world.ledger.reserve_call(free.id, Amount::default()).await.unwrap());
     assert_eq!(world.ledger.live_grants(world.project, None, 10).await.unwrap().items.len(), 1);
     assert_eq!(world.ledger.grants(world.project, None, 10).await.unwrap().items.len(), 2);
     let unknown = GrantId::new(uuid());

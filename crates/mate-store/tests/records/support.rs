@@ -7,7 +7,7 @@ use mate_model::{
     operation::{OperationCommand, OperationState},
     records::{
         Account, Connection, ConnectionSettings, Grant, Operation, Project, Reach, Runtime, Session, Task,
-        TaskPolicy, Token, Turn,
+        TaskPolicy, Terms, Token, Turn,
     },
     session::SessionState,
     task::{TaskCommand, TaskState},
@@ -218,6 +218,7 @@ impl World {
             created_by: self.account,
             created_at: at(3),
             revoked_at: None,
+            terms: Terms::default(),
         }
     }
 

@@ -78,7 +78,7 @@ impl Drop for Undelivered {
 
 #[async_trait]
 impl Gate for Notes {
-    fn granted(&self, _: &str, tool: &str) -> bool {
+    fn granted(&self, _: &str, tool: &str, _: &Arc<RawValue>) -> bool {
         !self.denied.lock().unwrap().contains(tool)
     }
     fn connection_granted(&self, connection: &str) -> bool {

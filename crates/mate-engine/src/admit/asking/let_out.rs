@@ -16,6 +16,7 @@ use mate_model::{
     ApprovalId,
     approval::{ApprovalCommand, ApprovalState},
     event::EventType,
+    limit::Amount,
     operation::{OperationCommand, Permit},
     records::{Approval, Operation},
     words::DenyReason,
@@ -113,9 +114,9 @@ impl Admission {
         let Some(connection) = operation.connection else {
             return Ok(Err(Not::Refused(DenyReason::UnknownTool, "the tool is gone".to_owned())));
         };
-        let allowed = match standing.judge(connection, request.tool, self.now()) {
+        let allowed = match self.judge(&standing, request, connection) {
             Ok(allowed) => allowed,
-            Err((reason, why)) => return Ok(Err(Not::Refused(reason, why))),
+            Err(barred) => return Ok(Err(Not::Refused(barred.reason, barred.why))),
         };
         let leave = Leave::Approval(approval.id);
         if let Err((reason, why)) = self.still_has_leave(turn, &allowed, request.tool, leave).await? {
@@ -165,7 +166,7 @@ impl Admission {
             None => None,
         };
         if let Some(grant) = limit
-            && !self.engine.ledger.reserve_call(grant.id).await?
+            && !self.engine.ledger.reserve_call(grant.id, Amount::default()).await?
         {
             return Ok(Err((DenyReason::LimitReached, "the grant's calls are used up".to_owned())));
         }
@@ -207,7 +208,22 @@ impl Admission {
         let twin = twin.map(TwinGuard::intended);
         let (key, trace) = (key.unwrap_or(id), operation.trace);
         let (round, intended_at) = (1, now);
-        let go = Go { permit, class, turn, call, round, intended_at, twin, slot, settles, key, trace, leave };
+        let decision = operation.decision;
+        let go = Go {
+            permit,
+            class,
+            turn,
+            call,
+            round,
+            intended_at,
+            twin,
+            slot,
+            settles,
+            key,
+            trace,
+            leave,
+            decision,
+        };
         self.second_read(request, go).await
     }
 

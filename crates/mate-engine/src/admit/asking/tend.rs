@@ -3,7 +3,7 @@
 use super::{AskKey, Waiting};
 use crate::{
     EngineError,
-    admit::{Admission, CurrentTurn, deny::next_step},
+    admit::{Admission, Asked, CurrentTurn, deny::next_step, explain::recorded_arguments},
     approvals::told,
 };
 use mate_model::{
@@ -12,7 +12,7 @@ use mate_model::{
     event::EventType,
     operation::OperationCommand,
     records::Approval,
-    words::DenyReason,
+    words::{DenyReason, EffectClass},
 };
 use mate_store::LedgerError;
 use serde_json::json;
@@ -87,7 +87,15 @@ impl Admission {
         };
         let verdict = match (key, row.connection) {
             (AskKey::Call(_), Some(connection)) => {
-                standing.judge(connection, &row.tool, self.now()).map(|_| ())
+                let shown = recorded_arguments(&row.shape);
+                let (tool, counts) = (row.tool.as_str(), true);
+                let says_read_only = row.class == EffectClass::Read;
+                let asked = Asked { connection, tool, says_read_only, counts, shown: &shown };
+                match standing.judge(&asked, self.now()) {
+                    // What a policy says of the whole arguments is only known with the call.
+                    Err(barred) if barred.reason == DenyReason::Forbidden && standing.shows(connection, tool) => Ok(()),
+                    judged => judged.map(|_| ()).map_err(|barred| (barred.reason, barred.why)),
+                }
             }
             (AskKey::Call(_) | AskKey::Own(_), _) => standing.may_act(self.now()),
         };

@@ -86,11 +86,32 @@ CREATE TABLE grants (
     created_by TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
     created_at BIGINT NOT NULL,
     revoked_at BIGINT,
-    CHECK (max_calls IS NULL OR used_calls <= max_calls)
+    needs_permit BIGINT NOT NULL CHECK (needs_permit IN (0, 1)),
+    rate TEXT COLLATE "C",
+    max_spend BIGINT CHECK (max_spend >= 0),
+    used_spend BIGINT NOT NULL CHECK (used_spend >= 0),
+    cost BIGINT CHECK (cost >= 0),
+    spend_fields TEXT COLLATE "C",
+    CHECK (max_calls IS NULL OR used_calls <= max_calls),
+    CHECK (max_spend IS NULL OR used_spend <= max_spend),
+    CHECK ((max_spend IS NULL) = (spend_fields IS NULL)),
+    CHECK (max_spend IS NOT NULL OR (cost IS NULL AND used_spend = 0))
 );
 
 CREATE INDEX grants_of_project ON grants (project, id);
 CREATE INDEX grants_in_force ON grants (project, id) WHERE revoked_at IS NULL;
+
+CREATE TABLE policies (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    name TEXT COLLATE "C" NOT NULL,
+    text TEXT COLLATE "C" NOT NULL,
+    created_by TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
+    created_at BIGINT NOT NULL,
+    removed_at BIGINT
+);
+
+CREATE UNIQUE INDEX policies_by_name ON policies (name) WHERE removed_at IS NULL;
+CREATE INDEX policies_in_force ON policies (id) WHERE removed_at IS NULL;
 
 -- The legal moves of each machine; '' is what was there before the first row.
 CREATE TABLE session_moves (

@@ -86,11 +86,32 @@ CREATE TABLE grants (
     created_by TEXT NOT NULL REFERENCES accounts (id),
     created_at INTEGER NOT NULL,
     revoked_at INTEGER,
-    CHECK (max_calls IS NULL OR used_calls <= max_calls)
+    needs_permit INTEGER NOT NULL CHECK (needs_permit IN (0, 1)),
+    rate TEXT,
+    max_spend INTEGER CHECK (max_spend >= 0),
+    used_spend INTEGER NOT NULL CHECK (used_spend >= 0),
+    cost INTEGER CHECK (cost >= 0),
+    spend_fields TEXT,
+    CHECK (max_calls IS NULL OR used_calls <= max_calls),
+    CHECK (max_spend IS NULL OR used_spend <= max_spend),
+    CHECK ((max_spend IS NULL) = (spend_fields IS NULL)),
+    CHECK (max_spend IS NOT NULL OR (cost IS NULL AND used_spend = 0))
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX grants_of_project ON grants (project, id);
 CREATE INDEX grants_in_force ON grants (project, id) WHERE revoked_at IS NULL;
+
+CREATE TABLE policies (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    created_by TEXT NOT NULL REFERENCES accounts (id),
+    created_at INTEGER NOT NULL,
+    removed_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX policies_by_name ON policies (name) WHERE removed_at IS NULL;
+CREATE INDEX policies_in_force ON policies (id) WHERE removed_at IS NULL;
 
 -- The legal moves of each machine; '' is what was there before the first row.
 CREATE TABLE session_moves (
