@@ -175,14 +175,19 @@ pub trait Gate: Send + Sync + 'static {
     /// May this tool be listed? (The call itself is judged by [`Gate::admit`].)
     fn granted(&self, connection: &str, tool: &str, definition: &Arc<RawValue>) -> bool;
 
+    /// A connection's tools were listed, and are offered when this returns: with their definitions, by the upstream's own
+    /// names.
+    async fn offered(&self, _connection: (ConnectionId, &str), _tools: Vec<(String, Arc<RawValue>)>) {}
+
     /// Is anything of this connection granted? Decides about its resources, prompts and completions.
     fn connection_granted(&self, connection: &str) -> bool;
 
     /// Judges a call whose tool is known and whose arguments fit its schema.
     async fn admit(&self, call: &Call) -> Admission;
 
-    /// A call that the bridge itself refused, to be recorded as an operation.
-    async fn refused(&self, call: &Call, why: &str);
+    /// A call that the bridge itself refused, to be recorded as an operation. Gives what the agent is to be told, where
+    /// more is known of it.
+    async fn refused(&self, call: &Call, why: &str) -> Option<String>;
 
     /// Records how an admitted call ended. What it gives goes with the answer to the runtime.
     ///

@@ -34,13 +34,15 @@ pub struct EffectOptions {
     pub linger: Duration,
     /// Serve over HTTP on this address, instead of the standard streams.
     pub listen: Option<String>,
+    /// A JSON object of members that take the place of those in a tool's definition, by tool; read at each list.
+    pub definitions: Option<PathBuf>,
     /// Where the records of tasks are kept, so that they survive this process.
     pub tasks: Option<PathBuf>,
 }
 
 impl EffectOptions {
     /// Reads `--log FILE [--ignore-eof] [--ignore-term] [--honour-cancel] [--linger SECONDS]
-    /// [--listen ADDRESS] [--tasks FILE]`.
+    /// [--listen ADDRESS] [--tasks FILE] [--definitions FILE]`.
     ///
     /// # Errors
     /// What is wrong with the arguments.
@@ -53,6 +55,7 @@ impl EffectOptions {
             linger: Duration::from_secs(600),
             listen: None,
             tasks: None,
+            definitions: None,
         };
         let mut args = args.into_iter();
         while let Some(arg) = args.next() {
@@ -67,6 +70,9 @@ impl EffectOptions {
                         Duration::from_secs(seconds.ok_or("--linger needs a number of seconds")?);
                 }
                 "--listen" => options.listen = Some(args.next().ok_or("--listen needs an address")?),
+                "--definitions" => {
+                    options.definitions = Some(args.next().ok_or("--definitions needs a file")?.into());
+                }
                 "--tasks" => options.tasks = Some(args.next().ok_or("--tasks needs a file")?.into()),
                 other => return Err(format!("unknown argument {other:?}")),
             }
@@ -82,6 +88,7 @@ pub(crate) struct Server {
     pub(crate) log: EffectLog,
     pub(crate) honour_cancel: bool,
     pub(crate) tasks: Tasks,
+    pub(crate) definitions: Option<PathBuf>,
     /// Where messages go that answer nothing; none over HTTP.
     out: Option<Mutex<tokio::io::Stdout>>,
     cancels: Mutex<HashMap<String, watch::Sender<bool>>>,
@@ -108,6 +115,7 @@ pub async fn effect_server_main(options: EffectOptions, clock: Arc<dyn Clock>) -
     let server = Arc::new(Server {
         log,
         honour_cancel: options.honour_cancel,
+        definitions: options.definitions.clone(),
         tasks,
         out: options.listen.is_none().then(|| Mutex::new(tokio::io::stdout())),
         cancels: Mutex::default(),
@@ -238,7 +246,7 @@ async fn answer(
     Some(match method {
         "initialize" => Ok(server.greeting(params)),
         "ping" => Ok(json!({})),
-        "tools/list" => Ok(effect_tools::list()),
+        "tools/list" => Ok(effect_tools::list(server.definitions.as_deref())),
         "tools/call" if effect_tools::is_a_task(params) => Ok(effect_tasks::begin(server, id, params)),
         "tools/call" => return effect_tools::call(server, id, params, cancelled).await,
         other => match server.tasks.answer(other, params).await {

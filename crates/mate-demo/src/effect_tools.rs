@@ -2,7 +2,7 @@
 
 use crate::effect::Server;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 use tokio::sync::watch;
 
 /// The longest that `slow` works, in seconds.
@@ -18,7 +18,20 @@ fn tool(name: &str, description: &str, properties: &Value, required: &[&str], an
 }
 
 /// The result of `tools/list`.
-pub(crate) fn list() -> Value {
+pub(crate) fn list(other: Option<&Path>) -> Value {
+    let mut list = usual();
+    let text = other.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+    let other: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
+    for tool in list["tools"].as_array_mut().into_iter().flatten() {
+        let name = tool["name"].as_str().unwrap_or_default().to_owned();
+        for (member, value) in other[name.as_str()].as_object().into_iter().flatten() {
+            tool[member] = value.clone();
+        }
+    }
+    list
+}
+
+fn usual() -> Value {
     let (text, key) = (json!({ "type": "string" }), json!({ "type": "string" }));
     let seconds = json!({ "type": "number", "minimum": 0, "maximum": LONGEST });
     let bytes = json!({ "type": "integer", "minimum": 0, "maximum": BIGGEST });

@@ -138,6 +138,8 @@ verbs! {
     GrantList = "grant.list", VIEWER;
     /// Shows a grant.
     GrantShow = "grant.show", VIEWER;
+    /// Accepts what has changed of the definitions of a grant's tools.
+    GrantRenew = "grant.renew", OWNER;
     /// Revokes a grant.
     GrantRevoke = "grant.revoke", OWNER;
 

@@ -57,6 +57,10 @@ EventType, "an event type" {
     OperationVerified = "operation.verified",
     /// A grant was made.
     GrantAdded = "grant.added",
+    /// A grant was renewed: what had changed of its tools' definitions is pinned.
+    GrantRenewed = "grant.renewed",
+    /// A tool was seen with another definition than the one pinned under the grant: it is not used any more.
+    GrantDefinitionChanged = "grant.definition_changed",
     /// A grant was revoked.
     GrantRevoked = "grant.revoked",
     /// A call, or a tool of the runtime's own, waits in the inbox for a person's leave.

@@ -2,14 +2,15 @@
 
 use crate::time::{rfc3339, rfc3339_opt};
 use mate_engine::admin::{NamedGrant, NamedMember, NamedPolicy, NamedSession, PolicyReport};
-use mate_guard::policy::Finding;
+use mate_guard::{Definition, policy::Finding};
 use mate_model::{
     Micros,
-    records::{Account, Connection, Policy, Project, Reach, Runtime, Token},
+    records::{Account, Connection, Pin, PinnedField, Policy, Project, Reach, Runtime, Token},
     session::SessionState,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 pub(crate) fn account(account: Account) -> Value {
     json!({
@@ -105,13 +106,17 @@ pub(crate) fn connection(connection: Connection) -> Value {
 }
 
 pub(crate) fn grant(named: NamedGrant, now: Micros) -> Value {
-    let NamedGrant { grant, connection_name } = named;
+    let NamedGrant { grant, connection_name, changed_tools } = named;
+    let spend = grant.terms.spend.as_ref();
+    let spent_up = spend.is_some_and(|spend| spend.max <= spend.used && spend.max.millionths() > 0);
     let state = if grant.revoked_at.is_some() {
         "revoked"
     } else if grant.expires_at.is_some_and(|end| end <= now) {
         "expired"
-    } else if grant.max_calls.is_some_and(|most| most <= grant.used_calls) {
+    } else if grant.max_calls.is_some_and(|most| most <= grant.used_calls) || spent_up {
         "used_up"
+    } else if changed_tools > 0 {
+        "definition_changed"
     } else {
         "active"
     };
@@ -127,10 +132,37 @@ pub(crate) fn grant(named: NamedGrant, now: Micros) -> Value {
         "max_calls": grant.max_calls,
         "used_calls": grant.used_calls,
         "needs_permit": grant.terms.needs_permit,
+        "rate": grant.terms.rate,
+        "max_spend": spend.map(|spend| spend.max),
+        "used_spend": spend.map(|spend| spend.used),
+        "cost": spend.and_then(|spend| spend.cost),
+        "spend_fields": spend.map(|spend| spend.fields.as_slice()).unwrap_or_default(),
+        "changed_tools": changed_tools,
         "created_by": grant.created_by,
         "created_at": rfc3339(grant.created_at),
         "expires_at": rfc3339_opt(grant.expires_at),
         "revoked_at": rfc3339_opt(grant.revoked_at),
+    })
+}
+
+pub(crate) fn pin(pin: &Pin) -> Value {
+    let fields = |fields: &BTreeMap<String, PinnedField>| json!(fields);
+    let change = pin.change.as_ref().map(|change| {
+        let seen = Definition { digest: change.digest.clone(), fields: change.fields.clone() };
+        json!({
+            "digest": change.digest,
+            "fields": fields(&change.fields),
+            "changed": seen.changed(&pin.fields),
+            "seen_at": rfc3339(change.seen_at),
+        })
+    });
+    json!({
+        "tool": mate_guard::text::line(&pin.tool, 200),
+        "state": if change.is_some() { "definition_changed" } else { "pinned" },
+        "digest": pin.digest,
+        "fields": fields(&pin.fields),
+        "pinned_at": rfc3339(pin.pinned_at),
+        "change": change,
     })
 }
 

@@ -126,6 +126,7 @@ impl Hosted {
             tool: "echo",
             arguments: &arguments,
             runtime_call: None,
+            definition: &mate_guard::Definition::of("{}"),
             says_read_only: false,
             tell: None,
             continues: None,

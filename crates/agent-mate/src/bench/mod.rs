@@ -2,6 +2,7 @@
 //! print one JSON document a line. Nothing here is a stand-in for a layer.
 
 mod bridge;
+mod decision;
 mod figures;
 mod hosted;
 mod house;
@@ -55,6 +56,8 @@ enum Part {
     Recovery,
     /// Pages of events out of a long journal
     Pages,
+    /// What grants and policies say of a call, for a session with 50 grants
+    Decision,
     /// Memory of what waits, and latency, with and without history
     Resting,
 }
@@ -78,6 +81,7 @@ pub(crate) async fn store(arguments: StoreArgs) -> Result<()> {
         Part::Rates => rates::run(path, sessions, arguments.count.unwrap_or(4_000)).await,
         Part::Recovery => recovery::run(path, sessions, arguments.count.unwrap_or(1_000)).await,
         Part::Pages => pages::run(path, arguments.count.unwrap_or(1_000_000)).await,
+        Part::Decision => Box::pin(decision::run(path, arguments.count.unwrap_or(10_000))).await,
         Part::Resting => resting::run(path, arguments.count.unwrap_or(10_000)).await,
     }
 }

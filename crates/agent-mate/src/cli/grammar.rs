@@ -2,8 +2,8 @@
 
 use super::{
     account::AccountVerb, approval::ApprovalVerb, connection::ConnectionVerb, grant::GrantVerb, input,
-    operation::OperationVerb, policy::PolicyVerb, project::ProjectVerb, runtime::RuntimeVerb, session::SessionVerb,
-    task::TaskVerb, token::TokenVerb,
+    operation::OperationVerb, policy::PolicyVerb, project::ProjectVerb, runtime::RuntimeVerb,
+    session::SessionVerb, task::TaskVerb, token::TokenVerb,
 };
 use crate::bench;
 use clap::{Args, Parser, Subcommand};

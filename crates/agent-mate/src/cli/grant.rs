@@ -4,18 +4,21 @@ use super::{
     Context,
     exit::{Exit, Failure},
     list::PageArgs,
-    show::{column, text_at},
+    show::{Column, column, text_at},
 };
 use clap::{Args, Subcommand};
-use mate_model::words::{ApprovalMode, EffectClass};
-use mate_server::wire::AddGrant;
+use mate_model::{
+    limit::{Amount, Rate},
+    words::{ApprovalMode, EffectClass},
+};
+use mate_server::wire::{AddGrant, RenewGrant};
 use serde_json::json;
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GrantVerb {
     /// Let a project use tools of a connection
-    Add(AddArgs),
+    Add(Box<AddArgs>),
     /// List the grants
     List {
         /// Of this project only
@@ -23,6 +26,21 @@ pub(crate) enum GrantVerb {
         project: Option<String>,
         #[command(flatten)]
         page: PageArgs,
+    },
+    /// Show one: its limits, what is used of them, and the definitions that are pinned under it
+    Show {
+        /// Its id
+        grant: String,
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// Accept what has changed of its tools' definitions, as `grant show` has it
+    Renew {
+        /// Its id
+        grant: String,
+        /// When it ends from now on: 30d, or 2030-01-31T12:00:00Z [default: as before]
+        #[arg(long, value_name = "TIME")]
+        expires: Option<String>,
     },
     /// End one: the very next call is judged without it
     Revoke {
@@ -58,6 +76,18 @@ pub(crate) struct AddArgs {
     /// Permit nothing by itself: an administrator's policy must permit the call as well
     #[arg(long)]
     needs_permit: bool,
+    /// How many calls in a time, for each session: 5/s, 30/min, 100/h
+    #[arg(long, value_name = "N/PERIOD")]
+    rate: Option<Rate>,
+    /// How much may be spent in all, such as 250 or 12.50, in the unit of the argument that says it
+    #[arg(long, value_name = "AMOUNT")]
+    max_spend: Option<Amount>,
+    /// The argument that says what a call spends; *.FIELD for every tool
+    #[arg(long, value_name = "TOOL.FIELD", requires = "max_spend")]
+    spend_field: Vec<String>,
+    /// What each call spends, besides what its arguments say
+    #[arg(long, value_name = "AMOUNT", requires = "max_spend")]
+    cost: Option<Amount>,
 }
 
 /// Runs a verb.
@@ -66,7 +96,7 @@ pub(crate) async fn run(verb: GrantVerb, context: &Context) -> Result<Exit, Fail
     match verb {
         GrantVerb::Add(args) => {
             let project = args.project.clone();
-            let made = client.post(&["grants"], &request(args), None).await?;
+            let made = client.post(&["grants"], &request(*args), None).await?;
             let id = text_at(&made, "id");
             let next = [
                 format!("agent-mate task add --project {project} --approve --wait \"...\""),
@@ -92,6 +122,25 @@ pub(crate) async fn run(verb: GrantVerb, context: &Context) -> Result<Exit, Fail
                 "No grants yet. Give one: agent-mate grant add --project P --connection C --tools 'GLOB'";
             screen.list(&client.get(&["grants"], &query).await?, &columns, empty)?;
         }
+        GrantVerb::Show { grant, page } => {
+            let shown = client.get(&["grants", &grant], &page.query(&[])).await?;
+            screen.object(&shown, &FIELDS)?;
+            if !screen.is_json() {
+                screen.line("")?;
+                screen.list(
+                    &shown["pins"],
+                    &PINS,
+                    "Nothing is pinned yet: its tools were not seen so far.",
+                )?;
+            }
+        }
+        GrantVerb::Renew { grant, expires } => {
+            let done = client.post(&["grants", &grant, "renew"], &RenewGrant { expires }, None).await?;
+            let words = format!(
+                "Grant {grant} is renewed: its tools' definitions are pinned as they were last seen."
+            );
+            screen.made(&done, &words, &[])?;
+        }
         GrantVerb::Revoke { grant } => {
             let done = client.post(&["grants", &grant, "revoke"], &json!({}), None).await?;
             screen.made(
@@ -104,6 +153,38 @@ pub(crate) async fn run(verb: GrantVerb, context: &Context) -> Result<Exit, Fail
     Ok(Exit::Done)
 }
 
+const FIELDS: [Column; 20] = [
+    column("id", "id"),
+    column("state", "state"),
+    column("project", "project"),
+    column("connection", "connection_name"),
+    column("tools", "tools"),
+    column("effect class", "effect"),
+    column("approve", "approve"),
+    column("needs a permit", "needs_permit"),
+    column("calls used", "used_calls"),
+    column("of", "max_calls"),
+    column("rate", "rate"),
+    column("spent", "used_spend"),
+    column("of", "max_spend"),
+    column("cost of a call", "cost"),
+    column("spend fields", "spend_fields"),
+    column("changed tools", "changed_tools"),
+    column("given by", "created_by"),
+    column("given", "created_at"),
+    column("ends", "expires_at"),
+    column("revoked", "revoked_at"),
+];
+
+const PINS: [Column; 6] = [
+    column("TOOL", "tool"),
+    column("STATE", "state"),
+    column("PINNED", "pinned_at"),
+    column("DIGEST", "digest"),
+    column("CHANGED", "change.changed"),
+    column("SEEN", "change.seen_at"),
+];
+
 fn request(args: AddArgs) -> AddGrant {
     AddGrant {
         project: args.project,
@@ -114,5 +195,9 @@ fn request(args: AddArgs) -> AddGrant {
         expires: args.expires,
         max_calls: args.max_calls,
         needs_permit: args.needs_permit,
+        rate: args.rate,
+        max_spend: args.max_spend,
+        cost: args.cost,
+        spend_fields: args.spend_field,
     }
 }

@@ -63,6 +63,7 @@ impl Worker {
             recorder: self.recorder.clone(),
             redactor: Arc::clone(&self.redactor),
             listed: self.listed.clone(),
+            definitions: super::gate::Definitions::default(),
         };
         let spawner = InContainer {
             container: Arc::clone(&self.container),

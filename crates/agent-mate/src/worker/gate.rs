@@ -4,9 +4,9 @@ use super::recorder::Recorder;
 use async_trait::async_trait;
 use mate_bridge::{Admission as Verdict, Call, Gate, Named, Outcome as Carried, Receipt, Settled, Ticket};
 use mate_engine::admit::{self, Admission, Admitted, Ended, Go, Request, Tell};
-use mate_guard::Redactor;
+use mate_guard::{Definition, Redactor};
 use mate_model::{
-    OperationId,
+    ConnectionId, OperationId,
     event::EventType,
     operation::Outcome,
     words::{DenyReason, ReportStatus},
@@ -14,7 +14,10 @@ use mate_model::{
 use mate_store::OperationFacts;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
 use tokio::sync::watch;
 
 /// The longest text of an upstream that is kept of an error, in characters.
@@ -25,7 +28,38 @@ pub(super) struct WorkerGate {
     pub(super) recorder: Recorder,
     pub(super) redactor: Arc<Redactor>,
     pub(super) listed: watch::Sender<bool>,
+    pub(super) definitions: Definitions,
 }
+
+/// The definitions that were read already, each for as long as its connection offers it.
+#[derive(Default)]
+pub(super) struct Definitions(Mutex<HashMap<(String, String), Read>>);
+
+/// A definition as it came, and as it was read.
+type Read = (Arc<RawValue>, Arc<Definition>);
+
+/// The most that are remembered: more are read each time.
+const MOST_DEFINITIONS: usize = 10_000;
+
+impl Definitions {
+    fn of(&self, connection: &str, tool: &str, raw: &Arc<RawValue>) -> Arc<Definition> {
+        let key = (connection.to_owned(), tool.to_owned());
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((same, definition)) = known.get(&key)
+            && Arc::ptr_eq(same, raw)
+        {
+            return Arc::clone(definition);
+        }
+        let definition = Arc::new(Definition::of(raw.get()));
+        if known.len() < MOST_DEFINITIONS || known.contains_key(&key) {
+            known.insert(key, (Arc::clone(raw), Arc::clone(&definition)));
+        }
+        definition
+    }
+}
+
+/// Of a tool that is not known: nothing is pinned like this.
+static NOTHING: LazyLock<Arc<Definition>> = LazyLock::new(|| Arc::new(Definition::of("")));
 
 #[derive(Deserialize)]
 struct ReportArguments {
@@ -35,7 +69,13 @@ struct ReportArguments {
 }
 
 impl WorkerGate {
-    fn request<'a>(call: &'a Call, name: &'a str) -> Request<'a> {
+    /// The definition of the tool that is called.
+    fn definition(&self, call: &Call, name: &str) -> Arc<Definition> {
+        let known = call.definition.as_ref().map(|raw| self.definitions.of(name, &call.tool, raw));
+        known.unwrap_or_else(|| Arc::clone(&NOTHING))
+    }
+
+    fn request<'a>(call: &'a Call, name: &'a str, definition: &'a Definition) -> Request<'a> {
         Request {
             tell: None,
             connection: call.connection.as_ref().map(|(id, _)| *id),
@@ -43,6 +83,7 @@ impl WorkerGate {
             tool: &call.tool,
             arguments: call.arguments.get(),
             runtime_call: call.runtime_call_id.as_deref(),
+            definition,
             says_read_only: call.definition.as_ref().is_some_and(|definition| says_read_only(definition)),
             continues: call.continues.as_ref().map(|state| state.get()),
             gone: Some(&call.caller_gone),
@@ -82,7 +123,18 @@ impl WorkerGate {
 #[async_trait]
 impl Gate for WorkerGate {
     fn granted(&self, connection: &str, tool: &str, definition: &Arc<RawValue>) -> bool {
-        self.desk.lists(connection, tool, says_read_only(definition))
+        let known = self.definitions.of(connection, tool, definition);
+        self.desk.lists(connection, tool, says_read_only(definition), &known)
+    }
+
+    async fn offered(&self, (connection, name): (ConnectionId, &str), tools: Vec<(String, Arc<RawValue>)>) {
+        let read = |(tool, raw): (String, Arc<RawValue>)| {
+            let definition = self.definitions.of(name, &tool, &raw);
+            (tool, definition)
+        };
+        if let Err(error) = self.desk.saw(connection, tools.into_iter().map(read).collect()).await {
+            tracing::warn!(connection = name, %error, "what is offered could not be pinned: it is not used");
+        }
     }
 
     fn connection_granted(&self, connection: &str) -> bool {
@@ -92,7 +144,8 @@ impl Gate for WorkerGate {
     async fn admit(&self, call: &Call) -> Verdict {
         let name = call.connection.as_ref().map_or("", |(_, name)| name.as_ref());
         let tell = |what: &str| call.progress.say(what);
-        let request = Request { tell: Some(Tell(&tell)), ..Self::request(call, name) };
+        let definition = self.definition(call, name);
+        let request = Request { tell: Some(Tell(&tell)), ..Self::request(call, name, &definition) };
         match self.desk.admit(&request).await {
             Admitted::Refused(text) => Verdict::Refuse { text, receipt: Receipt::none() },
             Admitted::Told { text, receipt } => Verdict::Refuse { text, receipt: carried(receipt) },
@@ -115,16 +168,20 @@ impl Gate for WorkerGate {
         }
     }
 
-    async fn refused(&self, call: &Call, why: &str) {
+    async fn refused(&self, call: &Call, why: &str) -> Option<String> {
         let why = self.clean(why);
         let Some((_, name)) = &call.connection else {
-            return self.desk.refused(&Self::request(call, ""), DenyReason::UnknownTool, &why).await;
+            let request = Self::request(call, "", &NOTHING);
+            self.desk.refused(&request, DenyReason::UnknownTool, &why).await;
+            return None;
         };
-        let request = Self::request(call, name);
+        let definition = self.definition(call, name);
+        let request = Self::request(call, name, &definition);
         if call.definition.as_ref().is_some_and(|definition| self.granted(name, &call.tool, definition)) {
             self.desk.refused(&request, DenyReason::BadArguments, &why).await;
+            None
         } else {
-            self.desk.refused_unlisted(&request, &why).await;
+            self.desk.refused_unlisted(&request, &why).await
         }
     }
 

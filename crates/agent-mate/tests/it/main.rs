@@ -43,6 +43,8 @@ mod operations;
 #[cfg(test)]
 mod outcomes;
 #[cfg(test)]
+mod pins;
+#[cfg(test)]
 mod policies;
 #[cfg(test)]
 mod queue;
@@ -62,6 +64,8 @@ mod resuming;
 mod secrets;
 #[cfg(test)]
 mod service;
+#[cfg(test)]
+mod spending;
 #[cfg(test)]
 mod stopping;
 #[cfg(test)]

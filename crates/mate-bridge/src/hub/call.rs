@@ -157,6 +157,6 @@ fn no_duplicates(raw: &RawValue) -> Result<(), String> {
 }
 
 async fn refuse(hub: &Hub, call: &Call, why: &str) -> Replied {
-    hub.gate.refused(call, why).await;
-    Replied::plain(words::error(why))
+    let told = hub.gate.refused(call, why).await;
+    Replied::plain(words::error(told.as_deref().unwrap_or(why)))
 }

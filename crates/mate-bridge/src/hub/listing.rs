@@ -95,6 +95,11 @@ impl Hub {
             if let Err(why) = &offer {
                 self.gate.diagnostic(Some(&self.conns[conn].name), &format!("it cannot be listed: {why}"));
             }
+            if let Ok(offer) = &offer {
+                let at = &self.conns[conn];
+                let tools = offer.tools.iter().map(|tool| (tool.name.clone(), Arc::clone(&tool.definition)));
+                self.gate.offered((at.id, &at.name), tools.collect()).await;
+            }
             let again = {
                 let mut listing = lock(&self.conns[conn].listing);
                 if let Ok(offer) = offer {

@@ -5,6 +5,7 @@ use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     GrantId, ProjectId,
     event::{Draft, EventType},
+    limit::{Amount, Rate, Spend},
     records::{Grant, Project, Terms},
     words::{ApprovalMode, EffectClass},
 };
@@ -38,7 +39,49 @@ pub struct NewGrant {
 pub struct NewTerms {
     /// It permits nothing by itself: an administrator's policy must permit the call as well.
     pub needs_permit: bool,
+    /// How many calls in a time, for each session.
+    pub rate: Option<Rate>,
+    /// How much may be spent in all.
+    pub max_spend: Option<Amount>,
+    /// What each call costs, besides what its arguments say.
+    pub cost: Option<Amount>,
+    /// `TOOL.FIELD`: the argument that says what a call spends.
+    pub spend_fields: Vec<String>,
 }
+
+impl NewTerms {
+    fn checked(self) -> Result<Terms, EngineError> {
+        let Self { needs_permit, rate, max_spend, cost, spend_fields: fields } = self;
+        for field in &fields {
+            if !check::is_tool_field(field) {
+                return Err(EngineError::invalid(
+                    "spend_fields",
+                    "must each be TOOL.FIELD, such as pay.amount, or *.amount for every tool",
+                ));
+            }
+        }
+        if fields.len() > MOST_FIELDS {
+            return Err(EngineError::invalid("spend_fields", "holds more than 100 fields"));
+        }
+        let spend = match max_spend {
+            Some(_) if cost.is_none() && fields.is_empty() => {
+                return Err(EngineError::invalid(
+                    "max_spend",
+                    "needs to know what a call spends: name the argument with spend_fields, or give a cost",
+                ));
+            }
+            Some(max) => Some(Spend { max, used: Amount::default(), cost, fields }),
+            None if cost.is_some() || !fields.is_empty() => {
+                return Err(EngineError::invalid("max_spend", "is missing: how much may be spent in all?"));
+            }
+            None => None,
+        };
+        Ok(Terms { needs_permit, rate, spend })
+    }
+}
+
+/// The most arguments that can be named.
+const MOST_FIELDS: usize = 100;
 
 /// A grant, with the connection's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +90,9 @@ pub struct NamedGrant {
     pub grant: Grant,
     /// The connection's name, also when it was removed.
     pub connection_name: String,
+    /// How many of its tools were seen with another definition than the pinned one, and are not used until it is
+    /// renewed.
+    pub changed_tools: i64,
 }
 
 impl Engine {
@@ -86,17 +132,18 @@ impl Engine {
             created_by: who.account,
             created_at: at,
             revoked_at: None,
-            terms: Terms { needs_permit: new.terms.needs_permit, ..Terms::default() },
+            terms: new.terms.checked()?,
         };
         let data = json!({
             "by": who.account, "grant": grant.id, "connection": connection.id, "connection_name": connection.name,
             "tools": grant.tools, "effect": grant.effect, "approve": grant.approve,
             "expires_at_us": grant.expires_at, "max_calls": grant.max_calls,
-            "needs_permit": grant.terms.needs_permit,
+            "needs_permit": grant.terms.needs_permit, "rate": grant.terms.rate,
+            "max_spend": grant.terms.spend.as_ref().map(|spend| spend.max),
         });
         let draft = Draft { kind: EventType::GrantAdded, task: None, turn: None, at, data };
         match self.ledger.add_grant(&grant, draft).await {
-            Ok(()) => Ok(NamedGrant { grant, connection_name: connection.name }),
+            Ok(()) => Ok(NamedGrant { grant, connection_name: connection.name, changed_tools: 0 }),
             Err(taken @ LedgerError::Taken(_)) => {
                 let first = self.ledger.grant(grant.id).await?;
                 match first.filter(|first| first.project == project.id) {
@@ -155,7 +202,8 @@ impl Engine {
     async fn named(&self, grant: Grant) -> Result<NamedGrant, EngineError> {
         let connection = self.ledger.connection(grant.connection).await?;
         let connection_name = connection.map_or_else(|| grant.connection.to_string(), |known| known.name);
-        Ok(NamedGrant { grant, connection_name })
+        let changed_tools = self.ledger.changed_tools(grant.id).await?;
+        Ok(NamedGrant { grant, connection_name, changed_tools })
     }
 
     /// A grant of a project that the caller may see.

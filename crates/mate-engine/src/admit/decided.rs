@@ -49,6 +49,12 @@ impl Decided {
         self
     }
 
+    /// The same with a grant of record.
+    pub(super) fn under(mut self, grant: &Grant) -> Self {
+        self.grant = Some(grant.id);
+        self
+    }
+
     /// The policies permitted the call, and something else refused it.
     pub(super) fn overruled(mut self) -> Self {
         self.by = "admission";

@@ -95,9 +95,19 @@ impl Admission {
     }
 
     /// Records a call that the bridge refused, for the reason that the ledger gives now.
-    pub(super) async fn refused_as(&self, request: &Request<'_>, turn: CurrentTurn, barred: Barred) {
-        if let Err(error) = self.deny_barred(request, turn, self.now(), barred).await {
-            tracing::warn!(%error, "a refused call could not be recorded");
+    pub(super) async fn refused_as(
+        &self,
+        request: &Request<'_>,
+        turn: CurrentTurn,
+        barred: Barred,
+    ) -> Option<String> {
+        match self.deny_barred(request, turn, self.now(), barred).await {
+            Ok(Admitted::Refused(words)) => Some(words),
+            Ok(Admitted::Go(_) | Admitted::Told { .. } | Admitted::Stored { .. }) => None,
+            Err(error) => {
+                tracing::warn!(%error, "a refused call could not be recorded");
+                None
+            }
         }
     }
 

@@ -53,7 +53,7 @@ impl Engine {
     pub async fn explain(&self, who: &Principal, operation: OperationId) -> Result<Explanation, EngineError> {
         let session = self.session_of(who, operation.session, Verb::PolicyExplain).await?;
         let seen = self.operation(who, operation).await?;
-        let standing = Standing::read(&self.ledger, session.project, seen.task).await?;
+        let standing = Standing::read(self, session.project, seen.task).await?;
         let shown = recorded_arguments(&seen.arguments);
         let now = match seen.connection {
             None => Now {
@@ -63,8 +63,14 @@ impl Engine {
             },
             Some(connection) => {
                 let says_read_only = seen.effect == EffectClass::Read;
-                let asked =
-                    Asked { connection, tool: &seen.tool, says_read_only, counts: true, shown: &shown };
+                let asked = Asked {
+                    connection,
+                    tool: &seen.tool,
+                    says_read_only,
+                    definition: None,
+                    counts: true,
+                    shown: &shown,
+                };
                 match standing.judge(&asked, self.clock.now()) {
                     Ok(allowed) => Now { permitted: true, why: None, decision: allowed.decided.record() },
                     Err(barred) => Now {

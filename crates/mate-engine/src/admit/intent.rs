@@ -14,7 +14,6 @@ use crate::{EngineError, spill::Slot};
 use mate_model::{
     ConnectionId, Micros, OperationId,
     event::{Draft, EventType},
-    limit::Amount,
     operation::{OperationCommand, OperationState, Permit},
     records::{Connection, Grant, Operation},
     words::{DenyReason, EffectClass},
@@ -61,6 +60,7 @@ impl Admission {
             let why = format!("no tool named `{}` is granted to this task", request.tool);
             return self.deny(request, turn, requested_at, None, DenyReason::UnknownTool, &why).await;
         };
+        self.pin_one(&standing, connection, request.tool, request.definition).await?;
         let allowed = match self.judge(&standing, request, connection) {
             Ok(allowed) => allowed,
             Err(barred) => return self.deny_barred(request, turn, requested_at, barred).await,
@@ -103,13 +103,8 @@ impl Admission {
         // A clock that was set back would put the call before what is known: nothing new until it is right.
         self.engine.ledger.observe_time(self.now()).await?;
         mate_fault::point_async!("admit.observed");
-        if allowed.grant.max_calls.is_some()
-            && !self.engine.ledger.reserve_call(allowed.grant.id, Amount::default()).await?
-        {
-            let why = "the grant's calls are used up";
-            return self
-                .deny(request, turn, requested_at, Some(&allowed), DenyReason::LimitReached, why)
-                .await;
+        if let Err(limited) = self.reserve_limits(request, allowed.grant).await? {
+            return self.deny_limited(request, turn, requested_at, &allowed, limited).await;
         }
         mate_fault::point_async!("admit.reserved");
         let trace = self.engine.entropy.uuid().simple().to_string();
@@ -220,6 +215,7 @@ impl Admission {
     ) -> Result<Allowed<'a>, Barred> {
         let shown = standing.fields(connection).map_or_else(Vec::new, |fields| request.shown(fields));
         let asked = Asked {
+            definition: Some(request.definition),
             connection,
             tool: request.tool,
             says_read_only: request.says_read_only,

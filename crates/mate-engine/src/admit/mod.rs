@@ -13,7 +13,9 @@ mod heard;
 mod intent;
 mod kept;
 mod late;
+mod limits;
 mod lineage;
+mod pins;
 mod replay;
 mod request;
 mod rounds;
@@ -37,11 +39,13 @@ pub(crate) use settle::{detail, recorded, settled_event};
 use crate::{Engine, EngineError, Spill, settings::ApprovalSettings};
 use asking::Asks;
 use heard::Heard;
-use mate_guard::{DigestKey, Redactor, Vault};
+use limits::Rates;
+use mate_guard::{Definition, DigestKey, Redactor, Vault};
 use mate_model::{
     Micros, OperationId, ProjectId, SessionId, TaskId, TurnId, task::TaskStateWord, words::DenyReason,
 };
 use mate_store::{JournalReader, JournalWriter};
+use pins::Seen;
 use rounds::Questions;
 use std::sync::{
     Arc, RwLock,
@@ -82,6 +86,8 @@ pub struct Admission {
     standing: RwLock<Option<Arc<Standing>>>,
     twins: Twins,
     questions: Questions,
+    seen: Seen,
+    rates: Rates,
     /// What waits for a person.
     asks: Asks,
     /// How long a person is waited for.
@@ -126,6 +132,8 @@ impl Admission {
             standing: RwLock::new(None),
             twins: Twins::default(),
             questions: Questions::default(),
+            seen: Seen::default(),
+            rates: Rates::default(),
             asks: Asks::default(),
             approval: ApprovalSettings::default(),
             next_own: AtomicU64::new(1),
@@ -186,9 +194,10 @@ impl Admission {
 
     /// Whether a tool may be listed, by the standing read last.
     #[must_use]
-    pub fn lists(&self, connection: &str, tool: &str, says_read_only: bool) -> bool {
+    pub fn lists(&self, connection: &str, tool: &str, says_read_only: bool, definition: &Definition) -> bool {
         let now = self.engine.clock.now();
-        self.known_standing().is_some_and(|standing| standing.lists(connection, tool, says_read_only, now))
+        self.known_standing()
+            .is_some_and(|standing| standing.lists(connection, tool, says_read_only, definition, now))
     }
 
     /// Whether anything of the connection is granted, by the standing read last.
@@ -226,7 +235,8 @@ impl Admission {
     }
 
     async fn read_standing(&self, task: TaskId) -> Result<Arc<Standing>, EngineError> {
-        let standing = Arc::new(Standing::read(&self.engine.ledger, self.project, task).await?);
+        let standing = Arc::new(Standing::read(&self.engine, self.project, task).await?);
+        self.pin_all(&standing).await?;
         if let Ok(mut slot) = self.standing.write() {
             *slot = Some(Arc::clone(&standing));
         }
@@ -278,9 +288,10 @@ impl Admission {
         self.engine.apply_resolutions(&self.journal, None).await
     }
 
-    /// Records a call of a tool that is known and not listed (any more), with the reason that the ledger gives now.
-    pub async fn refused_unlisted(&self, request: &Request<'_>, why: &str) {
-        let (Some(turn), Some(connection)) = (self.current(), request.connection) else { return };
+    /// Records a call of a tool that is known and not listed (any more), with the reason that the ledger gives now. Gives
+    /// the words for the agent, where grants or policies refuse it.
+    pub async fn refused_unlisted(&self, request: &Request<'_>, why: &str) -> Option<String> {
+        let (turn, connection) = (self.current()?, request.connection?);
         let reason = match self.look(turn).await {
             Ok(Err((reason, _))) => reason,
             Ok(Ok(standing)) => match self.judge(&standing, request, connection) {
@@ -291,6 +302,7 @@ impl Admission {
             Err(_) => DenyReason::NotRecordable,
         };
         self.refused(request, reason, why).await;
+        None
     }
 
     fn next_id(&self) -> OperationId {

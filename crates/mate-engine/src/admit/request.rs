@@ -1,6 +1,6 @@
 //! A call as it comes from the runtime, and what is said of it before anything is decided.
 
-use mate_guard::{DigestKey, Json, Redactor, shape};
+use mate_guard::{Definition, DigestKey, Json, Redactor, shape};
 use mate_model::ConnectionId;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -28,6 +28,8 @@ pub struct Request<'a> {
     pub arguments: &'a str,
     /// The runtime's own id of the call, where it gives one.
     pub runtime_call: Option<&'a str>,
+    /// The tool's definition, as the session's bridge has it.
+    pub definition: &'a Definition,
     /// What the upstream's annotations say of it: that it only reads.
     pub says_read_only: bool,
     /// For a further round of a call: what the upstream wanted to see again, as JSON (`null` when nothing).

@@ -1,9 +1,9 @@
 //! What the ledger says of a task's authority, kept until the authorisation version changes.
 
-use super::{class_of, decided::Decided};
+use super::{class_of, decided::Decided, pins::Pins};
 use crate::{Engine, EngineError};
 use mate_guard::{
-    RefusedBy,
+    Definition, RefusedBy,
     policy::{Call, Effect, PolicySet, Subject, Unusable},
 };
 use mate_model::{
@@ -29,6 +29,8 @@ pub(crate) struct Standing {
     grants: Vec<Grant>,
     /// The connections that they name, as far as these still exist.
     connections: Vec<Connection>,
+    /// The tools' definitions under these grants.
+    pub(super) pins: Pins,
     /// These grants and the administrators' policies, or why they cannot be used: nothing is allowed then.
     policies: Result<PolicySet, Unusable>,
 }
@@ -121,6 +123,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) tool: &'a str,
     /// What the upstream's annotations say of it: that it only reads.
     pub(crate) says_read_only: bool,
+    /// The tool's definition, which must be the pinned one; none where it is not at hand, and nothing is sent.
+    pub(crate) definition: Option<&'a Definition>,
     /// Whether it uses up a call of the grant.
     pub(crate) counts: bool,
     /// The arguments that may be recorded.
@@ -151,7 +155,8 @@ impl Barred {
 
 impl Standing {
     /// Reads it. The version is read first: what changes after that is seen by the second read.
-    pub(crate) async fn read(ledger: &Ledger, project: ProjectId, task: TaskId) -> Result<Self, EngineError> {
+    pub(crate) async fn read(engine: &Engine, project: ProjectId, task: TaskId) -> Result<Self, EngineError> {
+        let ledger = &engine.ledger;
         let version = ledger.authorisation_version().await?;
         let authority = ledger.authority_of(task).await?.ok_or(EngineError::NotFound)?;
         let (grants, connections) = granted(ledger, project).await?;
@@ -164,7 +169,8 @@ impl Standing {
         };
         let policies = policies(ledger, subject, &grants).await?;
         let token_expires = authority.token_expires_at;
-        Ok(Self { version, task, lost, token_expires, grants, connections, policies })
+        let pins = Pins::of(engine.pins_in_force(project).await?);
+        Ok(Self { version, task, lost, token_expires, grants, connections, pins, policies })
     }
 
     /// The authorisation version that it was read under.
@@ -197,7 +203,14 @@ impl Standing {
             Some(RefusedBy::CallsUsedUp(_)) => !asked.counts,
             Some(RefusedBy::NoGrant | RefusedBy::Revoked(_) | RefusedBy::Expired(_)) => false,
         };
-        let in_force: Vec<&Grant> = ranked.iter().copied().filter(good).collect();
+        let mut in_force: Vec<&Grant> = ranked.iter().copied().filter(good).collect();
+        let closest = in_force.first().copied();
+        if let Some(definition) = asked.definition {
+            in_force.retain(|grant| self.pins.fits(grant.id, asked.tool, definition) == Some(true));
+        }
+        if let Some(grant) = closest.filter(|_| in_force.is_empty()) {
+            return Err(changed(grant));
+        }
         if in_force.is_empty() {
             let why = match mate_guard::choose(&ranked, now) {
                 mate_guard::Decision::Refuse(why) => why.to_string(),
@@ -216,6 +229,13 @@ impl Standing {
             decided: Box::new(Decided::unusable(&unusable.name)),
         })?;
         self.first_permitted(policies, asked, now, &in_force, connection)
+    }
+
+    /// The grants that match a tool and are in force, whatever is pinned under them.
+    pub(super) fn in_force(&self, connection: ConnectionId, tool: &str, now: Micros) -> Vec<&Grant> {
+        let mut ranked = mate_guard::ranked(&self.grants, connection, tool);
+        ranked.retain(|grant| mate_guard::refusal(grant, now).is_none());
+        ranked
     }
 
     /// The first grant, by how closely it names the tool, that permits by itself or that a policy permits to be used.
@@ -255,12 +275,21 @@ impl Standing {
     }
 
     /// Whether the tool may be listed: whether a call of it without arguments would be permitted now.
-    pub(super) fn lists(&self, connection: &str, tool: &str, says_read_only: bool, now: Micros) -> bool {
+    pub(super) fn lists(
+        &self,
+        connection: &str,
+        tool: &str,
+        says_read_only: bool,
+        definition: &Definition,
+        now: Micros,
+    ) -> bool {
         let named =
             self.connections.iter().find(|known| known.name == connection && known.removed_at.is_none());
         named.is_some_and(|known| {
-            self.judge(&Asked { connection: known.id, tool, says_read_only, counts: true, shown: &[] }, now)
-                .is_ok()
+            let definition = Some(definition);
+            let connection = known.id;
+            let asked = Asked { connection, tool, says_read_only, definition, counts: true, shown: &[] };
+            self.judge(&asked, now).is_ok()
         })
     }
 
@@ -288,4 +317,14 @@ impl Standing {
             })
         })
     }
+}
+
+fn changed(grant: &Grant) -> Barred {
+    let why = format!(
+        "the tool's definition is another than the one that was pinned under the grant {}, and the project's owner has \
+         not accepted the change",
+        grant.id
+    );
+    let decided = Box::new(Decided::by_admission().under(grant));
+    Barred { reason: DenyReason::DefinitionChanged, why, decided }
 }

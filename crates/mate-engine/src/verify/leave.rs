@@ -36,8 +36,10 @@ impl Engine {
             Err(why) => return Ok(Err(why)),
         };
         let (leave, limited) = leave;
-        if limited && !self.ledger.reserve_call(leave.grant, Amount::default()).await? {
-            return Ok(Err("the grant's calls are used up".to_owned()));
+        if let Some(spend) = limited
+            && !self.ledger.reserve_call(leave.grant, spend).await?
+        {
+            return Ok(Err("the grant's calls, or what it may spend, are used up".to_owned()));
         }
         Ok(Ok(leave))
     }
@@ -61,8 +63,8 @@ impl Engine {
         project: ProjectId,
         plan: &Plan,
         looker: &dyn Looker,
-    ) -> Result<Result<(Leave, bool), String>, EngineError> {
-        let standing = Standing::read(&self.ledger, project, plan.task).await?;
+    ) -> Result<Result<(Leave, Option<Amount>), String>, EngineError> {
+        let standing = Standing::read(self, project, plan.task).await?;
         let version = standing.version();
         if self.ledger.project(project).await?.is_none_or(|project| project.archived_at.is_some()) {
             return Ok(Err("the project is archived".to_owned()));
@@ -74,14 +76,15 @@ impl Engine {
             Way::Recipe(recipe) => (recipe.ask.as_str(), true),
         };
         // A look only reads, or is refused below.
-        let asked = Asked { connection: id, tool, says_read_only: true, shown: &[], counts };
+        let asked =
+            Asked { connection: id, tool, says_read_only: true, definition: None, shown: &[], counts };
         let allowed = match standing.permits(&asked, self.clock.now()) {
             Ok(allowed) => allowed,
             Err(barred) => return Ok(Err(format!("{} (`{tool}`)", barred.why))),
         };
         let (grant, connection) = (allowed.grant, allowed.connection);
         if !counts {
-            return Ok(Ok((Leave { grant: grant.id, version }, false)));
+            return Ok(Ok((Leave { grant: grant.id, version }, None)));
         }
         match grant.approve {
             ApprovalMode::Never => {}
@@ -106,6 +109,8 @@ impl Engine {
                 )));
             }
         }
-        Ok(Ok((Leave { grant: grant.id, version }, grant.max_calls.is_some())))
+        let spend = grant.terms.spend.as_ref().map(|spend| spend.cost.unwrap_or_default());
+        let limited = spend.or_else(|| grant.max_calls.map(|_| Amount::default()));
+        Ok(Ok((Leave { grant: grant.id, version }, limited)))
     }
 }

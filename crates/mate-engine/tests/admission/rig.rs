@@ -284,6 +284,7 @@ impl Rig {
             tool: "note",
             arguments: &arguments,
             runtime_call: id,
+            definition: &mate_guard::Definition::of("{}"),
             says_read_only: false,
             tell: None,
             continues,

@@ -185,6 +185,7 @@ impl Worker {
             tool: "act",
             arguments: &arguments,
             runtime_call: None,
+            definition: &mate_guard::Definition::of("{}"),
             says_read_only: false,
             tell: None,
             continues: None,

@@ -162,7 +162,7 @@ fn faults_are_told_with_their_place() {
         "forbid (principal, action, resource) when { context.numbers.getTag(\"a\") > 1 };",
         "forbid (principal, action, resource) when { 1 };",
         "forbid (principal, action, resource) when { context.hour == \"10\" };",
-        "forbid (principal, action, resource) when { ip(\"1.2.3.4\").isIpv4() };",
+        "forbid (principal, action, resource) when { ip(1) };",
         &"forbid (principal, action, resource);\n".repeat(51),
         &format!("forbid (principal, action, resource) when {{ \"{}\" == \"\" }};", "x".repeat(MAX_TEXT)),
         &format!("forbid (principal, action, resource) when {{ {} }};", "(".repeat(8_000)),
@@ -249,5 +249,21 @@ proptest! {
                 prop_assert!(verdict.policies.is_empty());
             }
         }
+    }
+}
+
+/// What the page shows is true.
+#[test]
+fn the_pages_examples_are_policies() {
+    let page = include_str!("../../../../docs/policies.md");
+    let examples: Vec<&str> =
+        page.split("```cedar\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(examples.len(), 4);
+    for example in examples {
+        let checked = check(example).unwrap_or_else(|faults| panic!("{example}: {faults:?}"));
+        assert!(checked.warnings.is_empty(), "{example}: {:?}", checked.warnings);
+    }
+    for line in TEMPLATE.lines() {
+        assert!(page.contains(line), "{line}");
     }
 }

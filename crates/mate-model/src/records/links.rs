@@ -8,6 +8,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// An agent program, and how to launch it.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,6 +124,44 @@ pub struct Terms {
     pub rate: Option<Rate>,
     /// What may be spent.
     pub spend: Option<Spend>,
+}
+
+/// A member of a pinned definition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PinnedField {
+    /// Its size in bytes, in its one spelling.
+    pub size: u64,
+    /// Its BLAKE3 digest, in hexadecimal digits.
+    pub digest: String,
+}
+
+/// A tool's definition under a grant, as it was first seen after the grant was given or renewed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// Under which grant.
+    pub grant: GrantId,
+    /// The upstream's own name of the tool.
+    pub tool: String,
+    /// The digest of the whole definition.
+    pub digest: String,
+    /// Its members.
+    pub fields: BTreeMap<String, PinnedField>,
+    /// When it was pinned.
+    pub pinned_at: Micros,
+    /// Another definition that was seen since: the tool is not to be used until the grant is renewed.
+    pub change: Option<PinChange>,
+}
+
+/// A definition that is another than the pinned one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PinChange {
+    /// Its digest.
+    pub digest: String,
+    /// Its members.
+    pub fields: BTreeMap<String, PinnedField>,
+    /// When it was first seen.
+    pub seen_at: Micros,
 }
 
 /// An administrator's statement in Cedar about what may be called, for the whole installation.

@@ -5,7 +5,9 @@ mod run;
 mod who;
 mod work;
 
-pub use links::{Connection, ConnectionSettings, Grant, Policy, Reach, Runtime, Terms};
+pub use links::{
+    Connection, ConnectionSettings, Grant, Pin, PinChange, PinnedField, Policy, Reach, Runtime, Terms,
+};
 pub use run::{Answer, Approval, Attention, Operation, Permission, Turn};
 pub use who::{Account, Member, Project, Token};
 pub use work::{Session, Task, TaskPolicy};

@@ -4,11 +4,11 @@ use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
-    extract::{Ask, Body, Caller, Query, Segments, paging},
+    extract::{Ask, Body, Caller, PageQuery, Query, Segments, paging},
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::{AddGrant, Stop},
+    wire::{AddGrant, RenewGrant, Stop},
 };
 use axum::extract::State;
 use mate_engine::{
@@ -19,12 +19,14 @@ use mate_model::words::ApprovalMode;
 use serde::Deserialize;
 
 const LIST: &str = "grants";
+const PINS: &str = "pins";
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
         .get("/grants", Verb::GrantList, list)
         .post("/grants", Verb::GrantAdd, add)
         .get("/grants/{grant}", Verb::GrantShow, show)
+        .post("/grants/{grant}/renew", Verb::GrantRenew, renew)
         .post("/grants/{grant}/revoke", Verb::GrantRevoke, revoke)
 }
 
@@ -53,9 +55,29 @@ async fn show(
     State(state): State<ServerState>,
     caller: Caller,
     Segments(grant): Segments<String>,
+    Query(query): Query<PageQuery>,
 ) -> Result<Answer, Problem> {
-    let grant = state.engine.grant(&caller.who, &grant).await?;
-    Ok(Answer::ok(views::grant(grant, state.engine.clock.now())))
+    let grant = state.engine.pinned_grant(&caller.who, &grant, &query.page(PINS)?).await?;
+    let next = grant.next.as_deref().map(|tool| crate::cursor::encode(PINS, tool));
+    let mut view = views::grant(grant.named, state.engine.clock.now());
+    view["pins"] = serde_json::json!({
+        "items": grant.pins.iter().map(views::pin).collect::<Vec<_>>(), "next": next,
+    });
+    Ok(Answer::ok(view))
+}
+
+async fn renew(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(grant): Segments<String>,
+    ask: Ask,
+    Body(wish, bytes): Body<RenewGrant>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        let grant = state.engine.renew_grant(&caller.who, &grant, wish.expires.as_deref()).await?;
+        Ok(Made::changed(views::grant(grant, state.engine.clock.now())))
+    })
+    .await
 }
 
 async fn add(
@@ -65,9 +87,10 @@ async fn add(
     Body(wish, bytes): Body<AddGrant>,
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |id| {
-        let AddGrant { project, connection, tools, effect, approve, expires, max_calls, needs_permit } = wish;
+        let AddGrant { project, connection, tools, effect, approve, expires, max_calls, .. } = wish;
         let approve = approve.unwrap_or(ApprovalMode::Never);
-        let terms = NewTerms { needs_permit };
+        let AddGrant { needs_permit, rate, max_spend, cost, spend_fields, .. } = wish;
+        let terms = NewTerms { needs_permit, rate, max_spend, cost, spend_fields };
         let new = NewGrant { project, connection, tools, effect, approve, expires, max_calls, terms };
         let grant = state.engine.add_grant(&caller.who, id, new).await?;
         Ok(Made::created(views::grant(grant, state.engine.clock.now())))

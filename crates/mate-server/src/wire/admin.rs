@@ -2,6 +2,7 @@
 
 use super::SecretText;
 use mate_model::containment::Limits;
+use mate_model::limit::{Amount, Rate};
 use mate_model::verification::Recipe;
 use mate_model::words::{ApprovalMode, EffectClass, Role};
 use serde::{Deserialize, Serialize};
@@ -161,4 +162,25 @@ pub struct AddGrant {
     /// It permits nothing by itself: a policy must permit the call as well.
     #[serde(default)]
     pub needs_permit: bool,
+    /// How many calls in a time, for each session: `30/min`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// How much may be spent in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_spend: Option<Amount>,
+    /// What each call costs, besides what its arguments say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Amount>,
+    /// `TOOL.FIELD`: the argument that says what a call spends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spend_fields: Vec<String>,
+}
+
+/// `POST /api/v1/grants/{grant}/renew`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RenewGrant {
+    /// When it ends from now on: RFC 3339, or a time from now such as `30d`; as before if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
 }

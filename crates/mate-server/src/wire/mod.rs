@@ -10,7 +10,8 @@ mod secret;
 mod task;
 
 pub use admin::{
-    AddAccount, AddConnection, AddGrant, AddPolicy, AddProject, AddRuntime, AddToken, CheckPolicy, SetMember,
+    AddAccount, AddConnection, AddGrant, AddPolicy, AddProject, AddRuntime, AddToken, CheckPolicy,
+    RenewGrant, SetMember,
 };
 pub use approval::AnswerApproval;
 pub use resolve::{ResolveOperation, ResolveTask};

@@ -16,6 +16,7 @@ mod idempotency;
 mod members;
 mod meta;
 mod permissions;
+mod pins;
 mod policies;
 mod projects;
 mod resolution_row;

@@ -1,6 +1,9 @@
 //! Each verb of the ledger.
 
-use crate::support::{World, at, draft, on_both, uuid};
+use crate::{
+    policies::policy,
+    support::{World, at, draft, on_both, uuid},
+};
 use mate_model::{
     AccountId, ApprovalId, Epoch, GrantId, Micros, OperationId, ProjectId, RuntimeId, SessionId, TaskId,
     TokenId, TurnId,
@@ -93,12 +96,17 @@ async fn g07_every_change_of_authority_raises_the_version(world: World) {
     };
     let member = Member { project: world.project, account: bob.id, role: Role::Operator, added_at: at(1) };
     let grant = world.grant(None);
+    let (house, other) = (policy(&world, "house"), policy(&world, "house"));
     let connection = ledger.connection(world.connection).await.unwrap().unwrap();
     raises!(
         ledger.add_account(&bob),
         ledger.set_member(&member, draft(EventType::MemberSet, None)),
         ledger.remove_member(world.project, bob.id, draft(EventType::MemberRemoved, None)),
         ledger.add_grant(&grant, draft(EventType::GrantAdded, None)),
+        ledger.renew_grant(world.project, grant.id, at(2), None, draft(EventType::GrantRenewed, None)),
+        ledger.add_policy(&house, None),
+        ledger.add_policy(&other, Some(house.id)),
+        ledger.remove_policy(other.id, at(2)),
         ledger.revoke_grant(world.project, grant.id, at(2), draft(EventType::GrantRevoked, None)),
         ledger.reseal_connection(&connection),
         ledger.remove_connection(world.connection, at(2)),

@@ -19,6 +19,8 @@ mod moves;
 #[cfg(test)]
 mod pairs;
 #[cfg(test)]
+mod policies;
+#[cfg(test)]
 mod resolutions;
 #[cfg(test)]
 mod strict;

@@ -97,8 +97,9 @@ impl Gate for Notes {
             payload: Box::new(number),
         })
     }
-    async fn refused(&self, call: &Call, why: &str) {
+    async fn refused(&self, call: &Call, why: &str) -> Option<String> {
         self.refused.lock().unwrap().push(format!("{}: {why}", call.tool));
+        None
     }
     async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<Receipt, String> {
         assert!(ticket.payload.downcast::<u64>().is_ok(), "the gate gets its own payload back");

@@ -16,7 +16,6 @@ use mate_model::{
     ApprovalId,
     approval::{ApprovalCommand, ApprovalState},
     event::EventType,
-    limit::Amount,
     operation::{OperationCommand, Permit},
     records::{Approval, Operation},
     words::DenyReason,
@@ -75,7 +74,7 @@ impl Admission {
                 return Err(error);
             }
         };
-        match self.reserve(&operation, &way).await {
+        match self.reserve(request, &operation, &way).await {
             Ok(Ok(())) => {}
             Ok(Err((reason, why))) => return self.refuse_asked(&approval, &operation, reason, &why).await,
             Err(error) => {
@@ -158,17 +157,18 @@ impl Admission {
     /// What is reserved before the intent: a crash leaves it used.
     async fn reserve(
         &self,
+        request: &Request<'_>,
         operation: &Operation,
         way: &Way,
     ) -> Result<Result<(), (DenyReason, String)>, EngineError> {
-        let limit = match operation.grant {
-            Some(grant) => self.engine.ledger.grant(grant).await?.filter(|grant| grant.max_calls.is_some()),
+        let grant = match operation.grant {
+            Some(grant) => self.engine.ledger.grant(grant).await?,
             None => None,
         };
-        if let Some(grant) = limit
-            && !self.engine.ledger.reserve_call(grant.id, Amount::default()).await?
+        if let Some(grant) = grant
+            && let Err(limited) = self.reserve_limits(request, &grant).await?
         {
-            return Ok(Err((DenyReason::LimitReached, "the grant's calls are used up".to_owned())));
+            return Ok(Err(limited.words()));
         }
         self.take_leave_of(way, operation.id).await
     }

@@ -90,10 +90,15 @@ impl Admission {
                 let shown = recorded_arguments(&row.shape);
                 let (tool, counts) = (row.tool.as_str(), true);
                 let says_read_only = row.class == EffectClass::Read;
-                let asked = Asked { connection, tool, says_read_only, counts, shown: &shown };
+                let definition = None;
+                let asked = Asked { connection, tool, says_read_only, definition, counts, shown: &shown };
                 match standing.judge(&asked, self.now()) {
                     // What a policy says of the whole arguments is only known with the call.
-                    Err(barred) if barred.reason == DenyReason::Forbidden && standing.shows(connection, tool) => Ok(()),
+                    Err(barred)
+                        if barred.reason == DenyReason::Forbidden && standing.shows(connection, tool) =>
+                    {
+                        Ok(())
+                    }
                     judged => judged.map(|_| ()).map_err(|barred| (barred.reason, barred.why)),
                 }
             }

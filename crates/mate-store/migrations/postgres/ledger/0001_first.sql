@@ -101,6 +101,21 @@ CREATE TABLE grants (
 CREATE INDEX grants_of_project ON grants (project, id);
 CREATE INDEX grants_in_force ON grants (project, id) WHERE revoked_at IS NULL;
 
+-- A tool's definition under a grant, as it was first seen; changed_...: another one that was seen since.
+CREATE TABLE grant_pins (
+    grant_id TEXT COLLATE "C" NOT NULL REFERENCES grants (id),
+    tool TEXT COLLATE "C" NOT NULL,
+    digest TEXT COLLATE "C" NOT NULL,
+    fields TEXT COLLATE "C" NOT NULL,
+    pinned_at BIGINT NOT NULL,
+    changed_digest TEXT COLLATE "C",
+    changed_fields TEXT COLLATE "C",
+    changed_at BIGINT,
+    PRIMARY KEY (grant_id, tool),
+    CHECK ((changed_digest IS NULL) = (changed_fields IS NULL) AND (changed_digest IS NULL) = (changed_at IS NULL)),
+    CHECK (changed_digest <> digest)
+);
+
 CREATE TABLE policies (
     id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     name TEXT COLLATE "C" NOT NULL,

@@ -101,6 +101,21 @@ CREATE TABLE grants (
 CREATE INDEX grants_of_project ON grants (project, id);
 CREATE INDEX grants_in_force ON grants (project, id) WHERE revoked_at IS NULL;
 
+-- A tool's definition under a grant, as it was first seen; changed_...: another one that was seen since.
+CREATE TABLE grant_pins (
+    grant_id TEXT NOT NULL REFERENCES grants (id),
+    tool TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    fields TEXT NOT NULL,
+    pinned_at INTEGER NOT NULL,
+    changed_digest TEXT,
+    changed_fields TEXT,
+    changed_at INTEGER,
+    PRIMARY KEY (grant_id, tool),
+    CHECK ((changed_digest IS NULL) = (changed_fields IS NULL) AND (changed_digest IS NULL) = (changed_at IS NULL)),
+    CHECK (changed_digest <> digest)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE policies (
     id TEXT NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,
