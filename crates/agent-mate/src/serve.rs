@@ -22,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 const ROUND: Duration = Duration::from_millis(400);
 /// In which rounds tasks are looked for that somebody settled and died before ending them: the first, and some.
 const SETTLE_EVERY: u32 = 120;
+/// In which rounds contents are let go that no artifact holds: the first, and about every hour.
+const COLLECT_EVERY: u32 = 9_000;
 
 /// Runs until `shutdown`. Calls `ready` with the address once both listeners are open.
 ///
@@ -115,6 +117,11 @@ async fn schedule(
             && let Err(error) = engine.settle_left().await
         {
             tracing::warn!(%error, "the ledger cannot be asked for tasks that can be settled; trying again later");
+        }
+        if rounds.is_multiple_of(COLLECT_EVERY)
+            && let Err(error) = engine.collect_artifacts().await
+        {
+            tracing::warn!(%error, "contents that no artifact holds could not be let go; trying again later");
         }
         rounds = rounds.wrapping_add(1);
         if let Err(error) = scheduler.round(&engine, &workers, &containers).await {

@@ -12,6 +12,7 @@ mod core;
 mod front;
 mod gate;
 mod hub;
+mod parts;
 mod probe;
 mod upstream;
 
@@ -19,5 +20,6 @@ pub use bridge::{Bridge, BridgeConfig, BridgeError, InFlight};
 pub use config::{Child, ConnectionSpec, HttpSpec, Limits, Spawner, StdioSpec, Transport};
 pub use front::relay::relay_main;
 pub use gate::{Admission, Call, Gate, Named, Outcome, Receipt, Settled, Ticket};
+pub use parts::{MANY, NoContent, Part, PartKind, Place, content, parts};
 pub use probe::{Code, Finding, Probe, ProbedTool, probe};
 pub use upstream::Progress;

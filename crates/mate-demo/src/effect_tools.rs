@@ -53,6 +53,7 @@ fn usual() -> Value {
         tool("fail", "Fail, with an error result.", &json!({ "text": text }), &[], &effect),
         tool("echo", "Give the text back.", &json!({ "text": text }), &["text"], &read),
         tool("was_done", "Say whether a call with this key has begun, and whether it was done; after some seconds, if wanted.", &json!({ "key": key, "seconds": seconds }), &["key"], &read),
+        tool("give", "Give these blocks as the content, and this as the structured content.", &json!({ "content": { "type": "array" }, "structured": { "type": "object" } }), &[], &read),
         tool("big", "Give so many bytes of text.", &json!({ "bytes": bytes }), &["bytes"], &read),
     ] })
 }
@@ -78,7 +79,8 @@ pub(crate) async fn call(
     cancelled: watch::Receiver<bool>,
 ) -> Option<Result<Value, Value>> {
     let (name, arguments) = (params["name"].as_str().unwrap_or(""), &params["arguments"]);
-    let known = matches!(name, "note" | "slow" | "job" | "confirm" | "fail" | "echo" | "was_done" | "big");
+    let known =
+        matches!(name, "note" | "slow" | "job" | "confirm" | "fail" | "echo" | "was_done" | "big" | "give");
     if !known {
         return Some(Err(json!({ "code": -32602, "message": format!("no tool {name}") })));
     }
@@ -107,6 +109,13 @@ pub(crate) async fn call(
             let seconds = arguments["seconds"].as_f64().unwrap_or(0.0).clamp(0.0, LONGEST);
             tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
             was_done(server, arguments["key"].as_str().unwrap_or(""))
+        }
+        "give" => {
+            let mut result = json!({ "content": arguments.get("content").unwrap_or(&json!([])) });
+            if let Some(structured) = arguments.get("structured") {
+                result["structuredContent"] = structured.clone();
+            }
+            result
         }
         "big" => {
             let bytes = arguments["bytes"].as_u64().unwrap_or(0).min(BIGGEST);

@@ -7,6 +7,7 @@
 //! HOME/ledger.db             the embedded ledger
 //! HOME/agent-mate.sock       the coordinator's socket
 //! HOME/serve.lock            held by the coordinator
+//! HOME/artifacts/PROJECT/     the sealed contents of a project's artifacts
 //! HOME/sessions/SESSION/     one session's folder, see [`SessionFolder`]
 //! HOME/checks/CHECK/         the container of a look at a connection, for as long as it takes
 //! ```
@@ -127,6 +128,12 @@ impl Home {
         Ok(folder)
     }
 
+    /// The folder of the sealed contents of artifacts, where the store is embedded.
+    #[must_use]
+    pub fn artifacts(&self) -> PathBuf {
+        self.folder.join("artifacts")
+    }
+
     /// The folder of a session; nothing is made.
     #[must_use]
     pub fn session(&self, session: SessionId) -> SessionFolder {
@@ -238,7 +245,7 @@ impl SocketPath {
     }
 }
 
-fn make_private(path: &Path) -> io::Result<()> {
+pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     let fresh = !path.exists();
     match fs::DirBuilder::new().recursive(true).mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),

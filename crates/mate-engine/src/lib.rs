@@ -6,6 +6,7 @@
 pub mod admin;
 pub mod admit;
 pub mod approvals;
+pub mod artifact;
 pub mod aside;
 pub mod conclude;
 pub mod error;
@@ -30,6 +31,7 @@ pub mod task;
 mod upstream_task;
 mod verb;
 pub mod verify;
+pub mod workspace;
 
 pub use error::EngineError;
 pub use home::{Home, SessionFolder, SocketPath};

@@ -18,6 +18,8 @@ pub enum Named {
     Approval,
     /// A grant.
     Grant,
+    /// An artifact.
+    Artifact,
 }
 
 impl Named {
@@ -31,6 +33,7 @@ impl Named {
             "operation" => Self::Operation,
             "approval" => Self::Approval,
             "grant" => Self::Grant,
+            "artifact" => Self::Artifact,
             _ => return None,
         })
     }
@@ -64,6 +67,10 @@ impl Engine {
             },
             Named::Approval => match text.parse::<ApprovalId>() {
                 Ok(id) => self.session_of(who, id.session(), verb).await.map(|_| ()),
+                Err(_) => self.nothing(who).await,
+            },
+            Named::Artifact => match text.parse() {
+                Ok(id) => self.artifact_for(who, id, verb).await.map(|_| ()),
                 Err(_) => self.nothing(who).await,
             },
             Named::Grant => {

@@ -36,6 +36,12 @@ impl Stores {
         Self { home, shared: Some(database), readers: Mutex::default() }
     }
 
+    /// Whether the stores are shared with other hosts.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
     /// Makes the journal of a new session, so that one that is missing later is noticed.
     ///
     /// # Errors

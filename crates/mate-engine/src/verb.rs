@@ -100,6 +100,8 @@ verbs! {
     ProjectList = "project.list", Token;
     /// Shows a project.
     ProjectShow = "project.show", VIEWER;
+    /// Sets how much a project's artifacts may hold.
+    ProjectSet = "project.set", OWNER;
     /// Archives a project.
     ProjectArchive = "project.archive", OWNER;
 
@@ -196,6 +198,17 @@ verbs! {
     ApprovalAnswer = "approval.answer", OPERATOR;
     /// Takes leave back that was not used, or that was given for the rest of a task.
     ApprovalRevoke = "approval.revoke", OPERATOR;
+
+    /// Lists the artifacts of a project or a task.
+    ArtifactList = "artifact.list", VIEWER;
+    /// Shows what is known of an artifact.
+    ArtifactShow = "artifact.show", VIEWER;
+    /// Fetches an artifact's content.
+    ArtifactGet = "artifact.get", VIEWER;
+    /// Makes an artifact of a file in a task's workspace.
+    ArtifactPublish = "artifact.publish", OPERATOR;
+    /// Removes an artifact's content.
+    ArtifactRemove = "artifact.remove", OWNER;
 
     /// Lists the sessions of a project, or of one's projects.
     SessionList = "session.list", VIEWER;

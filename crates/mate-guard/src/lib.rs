@@ -3,9 +3,11 @@
 #![forbid(unsafe_code)]
 
 pub mod canonical;
+pub mod content;
 pub mod digest;
 pub mod grants;
 pub mod key_file;
+pub mod media;
 mod number;
 pub mod pins;
 pub mod policy;
@@ -20,6 +22,7 @@ pub mod tokens;
 pub mod vault;
 
 pub use canonical::{BadJson, Json};
+pub use content::{ContentVault, Whole};
 pub use digest::{ArgumentDigest, DigestKey};
 pub use grants::{Decision, RefusedBy, choose, judge, matches, ranked, refusal};
 pub use key_file::{KEY_FILE_VARIABLE, KeyFileError};

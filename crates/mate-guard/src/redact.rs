@@ -78,6 +78,16 @@ impl Redactor {
         self.stream().push(window).chars().take(characters).collect()
     }
 
+    /// Whether bytes that are no text hold a known secret, in any of its forms. Shapes are not looked for: they would
+    /// be met by chance.
+    #[must_use]
+    pub fn is_in(&self, bytes: &[u8]) -> bool {
+        self.0.known.is_match(bytes)
+    }
+
+    /// How many bytes of one block must be looked at again before the next, so that no secret is missed between them.
+    pub const OVERLAP: usize = redact_forms::MAX_PIECE;
+
     /// A text that comes in pieces.
     #[must_use]
     pub fn stream(&self) -> Stream {

@@ -20,6 +20,8 @@ pub struct Stream {
     /// How many bytes at the front of `held` belong to a secret whose mark is written.
     covered: usize,
     dropping: Option<Dropping>,
+    /// Whether something was hidden so far.
+    hidden: bool,
 }
 
 /// A secret without a known end, whose mark is written already.
@@ -31,7 +33,7 @@ enum Dropping {
 
 impl Stream {
     pub(crate) const fn new(redactor: Redactor) -> Self {
-        Self { redactor, held: String::new(), written: 0, covered: 0, dropping: None }
+        Self { redactor, held: String::new(), written: 0, covered: 0, dropping: None, hidden: false }
     }
 
     /// Takes the next piece; returns what can be written now, which may lag behind.
@@ -42,8 +44,21 @@ impl Stream {
 
     /// No piece follows: returns the rest.
     #[must_use]
-    pub fn finish(mut self) -> String {
-        self.advance(true)
+    pub fn finish(self) -> String {
+        self.end().0
+    }
+
+    /// No piece follows: returns the rest, and whether something was hidden anywhere.
+    #[must_use]
+    pub fn end(mut self) -> (String, bool) {
+        let rest = self.advance(true);
+        (rest, self.hidden)
+    }
+
+    /// Whether something was hidden in what was returned so far.
+    #[must_use]
+    pub const fn has_hidden(&self) -> bool {
+        self.hidden
     }
 
     fn advance(&mut self, last: bool) -> String {
@@ -63,6 +78,7 @@ impl Stream {
         if let Some((_, kind)) = unended {
             if !marked {
                 out.push_str(REDACTED);
+                self.hidden = true;
             }
             self.cover_all();
             self.dropping = Some(kind);
@@ -86,6 +102,7 @@ impl Stream {
             let marked_before = start == self.written && start < self.covered;
             if !marked_before {
                 out.push_str(REDACTED);
+                self.hidden = true;
             }
             at = range.end.min(hold);
             covered = range.end;

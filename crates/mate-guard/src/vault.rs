@@ -13,6 +13,8 @@ const KEY_NAME: usize = 4;
 const NONCE: usize = 24;
 const TAG: usize = 16;
 const HEADER: usize = 1 + KEY_NAME + NONCE;
+/// How much longer an envelope is than what is in it, in bytes.
+pub const OVERHEAD: usize = HEADER + TAG;
 
 /// Where a sealed value is kept. An envelope opens in its own place only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -168,6 +168,16 @@ EventType, "an event type" {
     PermissionAsked = "permission.asked",
     /// It was answered.
     PermissionAnswered = "permission.answered",
+    /// An artifact is kept, is only referenced, or could not be kept, and why.
+    ArtifactRecorded = "artifact.recorded",
+    /// The files that a turn left or changed in the workspace.
+    WorkspaceListed = "workspace.listed",
+    /// A member made an artifact of a file in a task's workspace.
+    ArtifactPublished = "artifact.published",
+    /// A member removed an artifact's content.
+    ArtifactRemoved = "artifact.removed",
+    /// A member set how much a project's artifacts may hold.
+    ArtifactQuotaSet = "project.artifact_quota_set",
     /// Something odd that somebody may want to know: a line that was no JSON, an unknown update, stderr.
     Diagnostic = "diagnostic",
 });

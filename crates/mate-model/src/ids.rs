@@ -100,6 +100,8 @@ id!(/// A durable unit of approved work.
     TaskId, "tsk", "a task");
 id!(/// One prompt to the runtime until it stops.
     TurnId, "trn", "a turn");
+id!(/// An immutable output of a project. Drawn at random: it tells nothing of when it was made or of its neighbours.
+    ArtifactId, "art", "an artifact");
 
 /// One outside action: the session it belongs to and its number there, from 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

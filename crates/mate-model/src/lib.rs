@@ -27,7 +27,7 @@ pub mod words;
 
 pub use ambient::{Clock, Entropy, Micros};
 pub use ids::{
-    AccountId, ApprovalId, ConnectionId, GrantId, OperationId, PolicyId, ProjectId, RuntimeId, SessionId,
-    TaskId, TokenId, TurnId,
+    AccountId, ApprovalId, ArtifactId, ConnectionId, GrantId, OperationId, PolicyId, ProjectId, RuntimeId,
+    SessionId, TaskId, TokenId, TurnId,
 };
 pub use transition::{Epoch, Refusal, Transition};

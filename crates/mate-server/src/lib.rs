@@ -5,6 +5,7 @@
 
 mod answer;
 mod check;
+mod content;
 mod cursor;
 mod extract;
 mod idempotent;

@@ -8,6 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 /// The most event streams at a time.
 const STREAMS: usize = 256;
+/// The most downloads at a time.
+const DOWNLOADS: usize = 64;
 
 /// The shared state of the interface; clones share it.
 #[derive(Clone)]
@@ -18,6 +20,7 @@ pub struct ServerState {
     pub(crate) prober: Arc<dyn Prober>,
     pub(crate) listings: Arc<Listings>,
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) downloads: Arc<Semaphore>,
     pub(crate) own_address: Option<IpAddr>,
     pub(crate) shutdown: CancellationToken,
 }
@@ -27,6 +30,7 @@ impl ServerState {
     #[must_use]
     pub fn new(engine: Arc<Engine>, peers: PeerCheck) -> Self {
         let streams = Arc::new(Semaphore::new(STREAMS));
+        let downloads = Arc::new(Semaphore::new(DOWNLOADS));
         let registrar = Arc::new(PlainCommands);
         Self {
             engine,
@@ -35,6 +39,7 @@ impl ServerState {
             prober: Arc::new(NoProber),
             listings: Arc::default(),
             streams,
+            downloads,
             own_address: None,
             shutdown: CancellationToken::new(),
         }

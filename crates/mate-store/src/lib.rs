@@ -4,6 +4,7 @@
 //! see [`port`] for the subset in which it is written and the rules that keep both engines equal.
 #![forbid(unsafe_code)]
 
+mod artifact_columns;
 pub mod bell;
 pub mod chain;
 mod decode;
@@ -22,12 +23,13 @@ pub mod value;
 pub use bell::Doorbell;
 pub use error::{ConstraintKind, StoreError};
 pub use journal::{
-    BULK, Change, JOURNAL_SCHEMA, JournalError, JournalHead, JournalReader, JournalWriter, OperationFacts,
-    Pending, Takeover, UpstreamTask, Written,
+    BULK, Change, JOURNAL_SCHEMA, JournalError, JournalHead, JournalReader, JournalWriter, LeftArtifact,
+    OperationFacts, Pending, Takeover, UpstreamTask, Written,
 };
 pub use ledger::{
-    AdmissionRow, Authority, Claim, Continued, DuePlace, IdempotencyKey, IdempotencyRecord, LEDGER_SCHEMA,
-    Ledger, LedgerError, NewTask, Submitted, TaskAuthority, Unsettled, Verification,
+    AdmissionRow, ArtifactRoom, ArtifactsOf, Authority, Claim, Continued, DuePlace, IdempotencyKey,
+    IdempotencyRecord, IndexedArtifact, LEDGER_SCHEMA, Ledger, LedgerError, NewTask, Offered, StoredContent,
+    Submitted, TaskAuthority, Unsettled, Verification,
 };
 pub use migration::{Migration, Schema, SchemaState};
 pub use page::Page;

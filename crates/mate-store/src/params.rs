@@ -2,11 +2,12 @@
 
 use crate::Value;
 use mate_model::{
-    AccountId, ApprovalId, ConnectionId, Epoch, GrantId, Micros, OperationId, PolicyId, ProjectId, RuntimeId,
-    SessionId, TaskId, TokenId, TurnId,
+    AccountId, ApprovalId, ArtifactId, ConnectionId, Epoch, GrantId, Micros, OperationId, PolicyId,
+    ProjectId, RuntimeId, SessionId, TaskId, TokenId, TurnId,
     approval::ApprovalStateWord,
     event::EventType,
     operation::{OperationStateWord, Verdict},
+    records::{ArtifactOrigin, ArtifactState},
     round::RoundStateWord,
     session::SessionStateWord,
     task::TaskStateWord,
@@ -36,6 +37,7 @@ macro_rules! words {
 ids!(
     AccountId,
     ApprovalId,
+    ArtifactId,
     ConnectionId,
     GrantId,
     OperationId,
@@ -51,6 +53,8 @@ ids!(
 words!(
     ApprovalMode,
     ApprovalStateWord,
+    ArtifactOrigin,
+    ArtifactState,
     Context,
     DenyReason,
     EffectClass,

@@ -90,6 +90,12 @@ impl Client {
         self.document(self.request(Method::DELETE, path, &[])?).await
     }
 
+    /// An artifact's content, to be read piece by piece.
+    pub(crate) async fn content(&self, artifact: &str) -> Result<Response, Failure> {
+        let request = self.request(Method::GET, &["artifacts", artifact, "content"], &[])?;
+        bounded(async { accepted(self.send(&request).await?).await }).await
+    }
+
     /// A task's events as they come, after a cursor.
     pub(crate) async fn events(&self, task: &str, after: Option<&str>) -> Result<Events, Failure> {
         let query: Vec<_> = after.map(|after| ("after", after.to_owned())).into_iter().collect();

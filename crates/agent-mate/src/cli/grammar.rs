@@ -1,9 +1,9 @@
 //! What can be said on the command line.
 
 use super::{
-    account::AccountVerb, approval::ApprovalVerb, connection::ConnectionVerb, grant::GrantVerb, input,
-    operation::OperationVerb, policy::PolicyVerb, project::ProjectVerb, runtime::RuntimeVerb,
-    session::SessionVerb, task::TaskVerb, token::TokenVerb,
+    account::AccountVerb, approval::ApprovalVerb, artifact::ArtifactVerb, connection::ConnectionVerb,
+    grant::GrantVerb, input, operation::OperationVerb, policy::PolicyVerb, project::ProjectVerb,
+    runtime::RuntimeVerb, session::SessionVerb, task::TaskVerb, token::TokenVerb,
 };
 use crate::bench;
 use clap::{Args, Parser, Subcommand};
@@ -116,6 +116,9 @@ pub(crate) enum ClientCommand {
     /// What waits for a person's leave
     #[command(subcommand)]
     Approval(ApprovalVerb),
+    /// Outputs of tasks: large or binary results, and published files
+    #[command(subcommand)]
+    Artifact(ArtifactVerb),
     /// Who may use this installation
     #[command(subcommand)]
     Account(AccountVerb),

@@ -125,6 +125,25 @@ pub(crate) fn duration(given: &str) -> Result<Duration, String> {
         .ok_or_else(wrong)
 }
 
+/// A size: bytes, or with K, M, G or T.
+///
+/// # Errors
+/// What would be right.
+pub(crate) fn size(given: &str) -> Result<i64, String> {
+    let wrong = || "a size is a number of bytes, or with K, M, G or T, such as 500M".to_owned();
+    let digits = given.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match given.get(digits.len()..).unwrap_or_default() {
+        "" | "B" => 0,
+        "K" | "KiB" => 10,
+        "M" | "MiB" => 20,
+        "G" | "GiB" => 30,
+        "T" | "TiB" => 40,
+        _ => return Err(wrong()),
+    };
+    let count: i64 = digits.parse().map_err(|_| wrong())?;
+    count.checked_mul(1 << shift).filter(|size| *size >= 0).ok_or_else(wrong)
+}
+
 /// As [`duration`], in whole seconds as the interface takes them.
 ///
 /// # Errors

@@ -3,6 +3,8 @@
 mod account;
 mod address;
 mod approval;
+mod artifact;
+mod artifact_get;
 mod client;
 mod connection;
 mod doctor;
@@ -77,6 +79,7 @@ pub(crate) async fn run(command: ClientCommand, context: &Context) -> Result<Exi
         ClientCommand::Operation(verb) => operation::run(verb, context).await,
         ClientCommand::Approval(verb) => approval::run(verb, context).await,
         ClientCommand::Policy(verb) => policy::run(verb, context).await,
+        ClientCommand::Artifact(verb) => artifact::run(verb, context).await,
         ClientCommand::Account(verb) => account::run(verb, context).await,
         ClientCommand::Token(verb) => token::run(verb, context).await,
     }

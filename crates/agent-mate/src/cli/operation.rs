@@ -115,7 +115,7 @@ pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, 
 }
 
 /// An operation's fields as they are shown to people.
-const FIELDS: [Column; 34] = [
+const FIELDS: [Column; 35] = [
     column("id", "id"),
     column("state", "state"),
     column("detail", "detail"),
@@ -146,6 +146,7 @@ const FIELDS: [Column; 34] = [
     column("duration (us)", "duration_us"),
     column("result bytes", "result_size"),
     column("result type", "result_type"),
+    column("artifacts", "artifacts"),
     column("arguments", "arguments"),
     column("digest", "digest"),
     column("trace", "trace"),

@@ -3,12 +3,13 @@
 use super::{
     Context,
     exit::{Exit, Failure},
+    input,
     list::PageArgs,
     show::{column, text_at},
 };
 use clap::Subcommand;
 use mate_model::words::Role;
-use mate_server::wire::{AddProject, SetMember};
+use mate_server::wire::{AddProject, SetMember, SetProject};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,14 @@ pub(crate) enum ProjectVerb {
     Show {
         /// Its name or id
         project: String,
+    },
+    /// Set how much its artifacts may hold
+    Set {
+        /// Its name or id
+        project: String,
+        /// At most so many bytes: 500M, 1G, 1073741824
+        #[arg(long, value_name = "SIZE", value_parser = input::size)]
+        artifact_quota: i64,
     },
     /// Archive one: no new work, and what runs loses its authority
     Archive {
@@ -104,8 +113,16 @@ pub(crate) async fn run(verb: ProjectVerb, context: &Context) -> Result<Exit, Fa
                 column("workspace", "workspace"),
                 column("made", "created_at"),
                 column("archived", "archived_at"),
+                column("artifact quota", "artifact_quota"),
+                column("artifact bytes", "artifact_bytes"),
             ];
             screen.object(&client.get(&["projects", &project], &[]).await?, &fields)?;
+        }
+        ProjectVerb::Set { project, artifact_quota } => {
+            let done =
+                client.post(&["projects", &project, "set"], &SetProject { artifact_quota }, None).await?;
+            let said = format!("The artifacts of {project} may hold {artifact_quota} bytes.");
+            screen.made(&done, &said, &[])?;
         }
         ProjectVerb::Archive { project } => {
             let done = client.post(&["projects", &project, "archive"], &json!({}), None).await?;

@@ -64,6 +64,7 @@ impl Worker {
             redactor: Arc::clone(&self.redactor),
             listed: self.listed.clone(),
             definitions: super::gate::Definitions::default(),
+            shelf: self.shelf.clone(),
         };
         let spawner = InContainer {
             container: Arc::clone(&self.container),

@@ -58,6 +58,8 @@ impl Worker {
             .await
             .map_err(|_| anyhow!("the journal could not take the outcomes in time: recovery does it"))?;
         self.end_settling(turn.id).await?;
+        self.list_workspace(turn.created_at).await;
+        self.shelf_settled(live, pump).await;
         if let Err(error) = self.conclude(task).await {
             if !lacks_evidence(&error) {
                 return Err(error);
@@ -100,6 +102,15 @@ impl Worker {
         match live.as_mut() {
             Some(live) => live.during(pump, idle).await.is_ok(),
             None => idle.await.is_ok(),
+        }
+    }
+
+    /// Waits, for a while, until what results left behind is stored.
+    async fn shelf_settled(&self, live: &mut Option<Live>, pump: &mut Pump) {
+        let settled = self.shelf.settled();
+        match live.as_mut() {
+            Some(live) => live.during(pump, settled).await,
+            None => settled.await,
         }
     }
 

@@ -1,6 +1,9 @@
 //! The bridge's gate: what the bridge asks, the engine's admission desk decides and records.
 
-use super::recorder::Recorder;
+use super::{
+    artifacts::{Called, Shelf},
+    recorder::Recorder,
+};
 use async_trait::async_trait;
 use mate_bridge::{Admission as Verdict, Call, Gate, Named, Outcome as Carried, Receipt, Settled, Ticket};
 use mate_engine::admit::{self, Admission, Admitted, Ended, Go, Request, Tell};
@@ -29,6 +32,7 @@ pub(super) struct WorkerGate {
     pub(super) redactor: Arc<Redactor>,
     pub(super) listed: watch::Sender<bool>,
     pub(super) definitions: Definitions,
+    pub(super) shelf: Shelf,
 }
 
 /// The definitions that were read already, each for as long as its connection offers it.
@@ -116,7 +120,7 @@ impl WorkerGate {
         };
         // A longer one is not kept, and so not copied.
         let short = result.filter(|result| result.get().len() <= admit::KEEP);
-        Ended { outcome, facts, result: short.map(|result| result.get().to_owned()) }
+        Ended::new(outcome, facts, short.map(|result| result.get().to_owned()))
     }
 }
 
@@ -187,12 +191,23 @@ impl Gate for WorkerGate {
 
     async fn settle(&self, ticket: Ticket, settled: Settled) -> Result<Receipt, String> {
         let go = ticket.payload.downcast::<Go>().map_err(|_| "a ticket without its permit".to_owned())?;
-        let recorded = match &settled.outcome {
+        let (turn, operation) = (go.turn(), go.operation());
+        let mut ended = self.ended(&settled);
+        let recorded = match settled.outcome {
             Carried::InputRequired { state, .. } => self.desk.ask(*go, state.get()).await,
-            Carried::Answered { .. }
-            | Carried::RpcError { .. }
-            | Carried::NotSent { .. }
-            | Carried::Unknown { .. } => self.desk.settle(*go, self.ended(&settled)).await,
+            Carried::Answered { result, .. } => {
+                let called = Called { operation, tool: go.tool().to_owned(), turn: (turn.task, turn.turn) };
+                let plan = self.shelf.plan(&called, &result);
+                (ended.artifacts, ended.left_out) = (plan.artifacts.clone(), plan.left_out);
+                let recorded = self.desk.settle(*go, ended).await;
+                if recorded.is_ok() {
+                    self.shelf.store(turn.turn, plan, result);
+                }
+                recorded
+            }
+            Carried::RpcError { .. } | Carried::NotSent { .. } | Carried::Unknown { .. } => {
+                self.desk.settle(*go, ended).await
+            }
         };
         match recorded {
             Ok(receipt) => Ok(carried(receipt)),

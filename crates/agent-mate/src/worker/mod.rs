@@ -4,9 +4,11 @@
 //! for it, and works off the session's accepted tasks in their order, one at a time.
 
 mod activity;
+mod artifacts;
 pub(crate) mod bridge;
 mod confinement;
 mod conversation;
+mod files;
 mod finish;
 mod gate;
 mod live;
@@ -21,6 +23,7 @@ mod verify;
 use crate::opening::{self, Opened};
 use activity::{OwnTools, Pump};
 use anyhow::{Context, Result, anyhow, bail};
+use artifacts::Shelf;
 use mate_bridge::Bridge;
 use mate_engine::{
     Engine, EngineError, Home, HomeId, SessionFolder, SessionLock, Settings, Spill, admit::Admission,
@@ -74,6 +77,7 @@ pub(super) struct Worker {
     reader: JournalReader,
     desk: Arc<Admission>,
     redactor: Arc<Redactor>,
+    shelf: Shelf,
     bridge: Option<Arc<Bridge>>,
     relay: Option<JoinHandle<()>>,
     /// The bridge's bearer: lives and dies with the worker.
@@ -143,6 +147,7 @@ impl Worker {
         engine.take_in(&spill, &journal).await?;
         let bearer = SessionBearer::mint(engine.entropy.as_ref()).reveal().to_owned();
         let redactor = Arc::new(bridge::redactor(&engine, session.project, &registration, &bearer).await?);
+        let shelf = Shelf::new(Arc::clone(&engine), session.project, journal.clone(), Arc::clone(&redactor));
         let recorder = Recorder::new(journal.clone(), Arc::clone(&engine.clock), settings.session.journal());
         let reader = journal.reader();
         let desk = Admission::new(
@@ -174,6 +179,7 @@ impl Worker {
             reader,
             desk: Arc::new(desk),
             redactor,
+            shelf,
             bridge: None,
             relay: None,
             bearer,
@@ -272,6 +278,8 @@ impl Worker {
             bridge.shutdown(Duration::from_secs(5)).await;
         }
         self.engine.weigh_repeats(&self.reader).await?;
+        self.shelf.settled().await;
+        self.engine.settle_artifacts_left(&self.recorder.journal, &self.reader, self.session.project).await?;
         self.desk.apply_resolutions().await?;
         self.recorder.event(EventType::WorkerEnded, json!({ "pid": std::process::id() })).await?;
         mate_fault::point_async!("worker.end_recorded");

@@ -7,6 +7,8 @@ mod harness;
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod artifacts;
+#[cfg(test)]
 mod authority;
 #[cfg(test)]
 mod bad_input;

@@ -2,7 +2,7 @@
 
 use super::{
     mcp::Mcp,
-    script::{Call, Step},
+    script::{Call, Step, Written},
     session::Session,
     talk::Client,
     told,
@@ -75,6 +75,11 @@ impl Turn {
             let bearer = self.servers.first().and_then(Mcp::bearer).unwrap_or_default();
             let hex: String = bearer.bytes().map(|byte| format!("{byte:02x}")).collect();
             eprintln!("{}", line.replace("{bearer}", &bearer).replace("{bearer_hex}", &hex));
+        }
+        if let Some(Written { path, text }) = &step.write
+            && let Err(error) = std::fs::write(path, text)
+        {
+            eprintln!("{} cannot be written: {error}", path.display());
         }
         if let Some(tool) = &step.permission {
             self.ask_permission(tool).await;

@@ -25,6 +25,8 @@ pub(super) struct Step {
     /// Write this line to standard error, with the first MCP server's bearer for `{bearer}`, and in
     /// hexadecimal for `{bearer_hex}`.
     pub(super) stderr: Option<String>,
+    /// Write this file in the workspace.
+    pub(super) write: Option<Written>,
     /// Ask for permission to use an own tool of this name; go on with the answer told.
     pub(super) permission: Option<String>,
     /// Call the tool whose name equals this or ends with it.
@@ -66,6 +68,14 @@ impl Step {
         let made = |path: &PathBuf| OpenOptions::new().write(true).create_new(true).open(path);
         self.once.as_ref().is_some_and(|path| made(path).is_err())
     }
+}
+
+/// A file that is written.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Written {
+    /// Relative to the working directory.
+    pub(super) path: PathBuf,
+    pub(super) text: String,
 }
 
 /// One of several calls.

@@ -38,6 +38,18 @@ impl Go {
         self.permit.operation()
     }
 
+    /// The upstream's own name of the tool.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.call.tool
+    }
+
+    /// In which turn.
+    #[must_use]
+    pub const fn turn(&self) -> CurrentTurn {
+        self.turn
+    }
+
     /// The operation whose id is the call's idempotency key: its own, or that of the one that it repeats.
     #[must_use]
     pub const fn idempotency_key(&self) -> OperationId {

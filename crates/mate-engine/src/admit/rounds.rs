@@ -169,7 +169,7 @@ impl Admission {
         let end = Change::MoveRound { operation, round: parked.round, transition };
         let detail = "the upstream asked a question, and the turn ended before it was answered".to_owned();
         let outcome = Outcome::Lost { detail };
-        let ended = Ended { outcome, facts: mate_store::OperationFacts::default(), result: None };
+        let ended = Ended::new(outcome, mate_store::OperationFacts::default(), None);
         let (from, class, turn) = (OperationState::InFlight, parked.class, parked.turn);
         self.write_outcome(operation, &from, class, turn, ended, Some(end)).await?;
         Ok(())

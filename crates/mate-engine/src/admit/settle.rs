@@ -2,13 +2,14 @@
 
 use super::{Admission, CurrentTurn, Go, Receipt, twins::TwinGuard};
 use crate::{
-    Engine, EngineError,
+    Engine, EngineError, artifact,
     spill::{Held, Slot, record},
 };
 use mate_model::{
     Micros, OperationId, Refusal,
     event::{Draft, EventType},
     operation::{OperationCommand, OperationState, OperationStateWord, Outcome},
+    records::{Artifact, ArtifactState},
     words::EffectClass,
 };
 use mate_store::{Change, JournalError, JournalWriter, OperationFacts, Pending, Written};
@@ -30,13 +31,23 @@ pub struct Ended {
     pub facts: OperationFacts,
     /// The upstream's result, where there is one: kept until the runtime has heard of it.
     pub result: Option<String>,
+    /// What the result leaves behind: promised, or settled already.
+    pub artifacts: Vec<Artifact>,
+    /// How many more it would have left.
+    pub left_out: usize,
 }
 
 impl Ended {
+    /// An outcome that leaves nothing behind.
+    #[must_use]
+    pub const fn new(outcome: Outcome, facts: OperationFacts, result: Option<String>) -> Self {
+        Self { outcome, facts, result, artifacts: Vec::new(), left_out: 0 }
+    }
+
     /// A call that was not sent, and why.
     #[must_use]
     pub fn not_sent(detail: String) -> Self {
-        Self { outcome: Outcome::NotSent { detail }, facts: OperationFacts::default(), result: None }
+        Self::new(Outcome::NotSent { detail }, OperationFacts::default(), None)
     }
 }
 
@@ -194,7 +205,19 @@ impl Admission {
     ) -> Result<(OperationStateWord, Vec<Change>), EngineError> {
         let now = self.now();
         let result = ended.result.take();
+        let artifacts = std::mem::take(&mut ended.artifacts);
+        let left_out = ended.left_out;
         let (to, mut changes) = recorded(id, from, class, turn, ended, now)?;
+        if let (false, Some(Change::Event(event))) = (artifacts.is_empty(), changes.last_mut()) {
+            event.data["artifacts"] = artifacts.iter().map(|one| one.id.to_string()).collect();
+            event.data["artifacts_left_out"] = left_out.into();
+        }
+        for artifact in artifacts {
+            let settled = artifact.content.state() != ArtifactState::Promised;
+            let event = settled.then(|| Change::Event(artifact::recorded(&artifact, turn.turn, now)));
+            changes.push(Change::AddArtifact { turn: turn.turn, artifact: Box::new(artifact) });
+            changes.extend(event);
+        }
         if matches!(to, OperationState::Succeeded { .. }) {
             changes.extend(self.keep(id, class, result.as_deref())?);
         }

@@ -101,6 +101,7 @@ impl Engine {
         let recovered = Recovered { held, ..recovered };
         self.weigh_repeats(&reader).await?;
         self.apply_resolutions(&journal, None).await?;
+        self.settle_artifacts_left(&journal, &reader, session.project).await?;
         if let Some(task) = task {
             if lost {
                 let end = End::Failed {

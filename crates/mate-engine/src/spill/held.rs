@@ -47,7 +47,7 @@ impl Held {
             result_size: self.result_size,
             result_type: self.result_type.clone(),
         };
-        Ended { outcome: self.outcome.clone(), facts, result: None }
+        Ended::new(self.outcome.clone(), facts, None)
     }
 
     /// With shorter words.

@@ -3,6 +3,7 @@
 use crate::{
     Engine, EngineError, Principal, Verb,
     admit::detail,
+    artifact::ArtifactView,
     resolve::overlay::Seen,
     spill::{held, may_be_held},
 };
@@ -153,6 +154,8 @@ pub struct OperationView {
     pub last_look: Option<String>,
     /// When it is looked for next.
     pub next_look_at: Option<Micros>,
+    /// What its result left behind, 100 at most. Not in lists.
+    pub artifacts: Option<Vec<ArtifactView>>,
 }
 
 /// A page of operations, in request order.
@@ -217,6 +220,7 @@ impl From<Seen> for OperationView {
             looks: None,
             last_look: None,
             next_look_at: None,
+            artifacts: None,
         }
     }
 }
@@ -251,6 +255,7 @@ impl Engine {
         let reader = self.stores.journal_reader(id.session).await?;
         let row = reader.operation(id).await?;
         let mut view: OperationView = self.see_one(row.ok_or(EngineError::NotFound)?).await?.into();
+        view.artifacts = Some(self.artifacts_of(id).await?);
         view.upstream_task = reader.upstream_task(id).await?.map(|task| task.shown);
         self.mark_held(id.session, std::slice::from_mut(&mut view));
         if let Some(verification) = self.ledger.verification(id).await? {

@@ -328,11 +328,11 @@ impl Rig {
 
     pub(crate) async fn succeed(&self, go: Go, result: &str) -> Receipt {
         let (outcome, facts) = (Outcome::Result { is_error: false }, OperationFacts::default());
-        self.desk.settle(go, Ended { outcome, facts, result: Some(result.to_owned()) }).await.unwrap()
+        self.desk.settle(go, Ended::new(outcome, facts, Some(result.to_owned()))).await.unwrap()
     }
 
     pub(crate) async fn end(&self, go: Go, outcome: Outcome) {
-        let ended = Ended { outcome, facts: OperationFacts::default(), result: None };
+        let ended = Ended::new(outcome, OperationFacts::default(), None);
         drop(self.desk.settle(go, ended).await.unwrap());
     }
 

@@ -203,7 +203,7 @@ impl Worker {
         let facts =
             OperationFacts { sent_at: Some(now), answered_at: Some(now), ..OperationFacts::default() };
         let result = Some(json!({ "content": [], "number": number }).to_string());
-        let ended = Ended { outcome: Outcome::Result { is_error: false }, facts, result };
+        let ended = Ended::new(Outcome::Result { is_error: false }, facts, result);
         let receipt = self.desk.settle(*go, ended).await.expect("recorded or held");
         say(Mark::Told(operation));
         receipt.handed_over();
@@ -216,7 +216,7 @@ impl Worker {
 
     async fn lose(&self, go: Box<Go>) {
         let outcome = Outcome::Lost { detail: "no answer came".to_owned() };
-        let ended = Ended { outcome, facts: OperationFacts::default(), result: None };
+        let ended = Ended::new(outcome, OperationFacts::default(), None);
         drop(self.desk.settle(*go, ended).await.expect("recorded"));
     }
 

@@ -1,10 +1,12 @@
 //! What the stores keep beside states: plain records, decoded strictly.
 
+mod artifact;
 mod links;
 mod run;
 mod who;
 mod work;
 
+pub use artifact::{Artifact, ArtifactContent, ArtifactOrigin, ArtifactState, Content};
 pub use links::{
     Connection, ConnectionSettings, Grant, Pin, PinChange, PinnedField, Policy, Reach, Runtime, Terms,
 };

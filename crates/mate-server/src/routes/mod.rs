@@ -2,6 +2,7 @@
 
 mod accounts;
 mod approvals;
+mod artifacts;
 mod aside;
 mod connections;
 mod events;
@@ -30,6 +31,7 @@ use table::Routes;
 const NOUNS: &[fn(Routes) -> Routes] = &[
     accounts::routes,
     approvals::routes,
+    artifacts::routes,
     aside::routes,
     connections::routes,
     events::routes,

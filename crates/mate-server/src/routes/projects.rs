@@ -8,10 +8,12 @@ use crate::{
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::{AddProject, Stop},
+    wire::{AddProject, SetProject, Stop},
 };
 use axum::extract::State;
-use mate_engine::Verb;
+use mate_engine::{EngineError, Verb};
+use mate_model::records::Project;
+use serde_json::Value;
 
 const LIST: &str = "projects";
 
@@ -20,6 +22,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
         .get("/projects", Verb::ProjectList, list)
         .post("/projects", Verb::ProjectAdd, add)
         .get("/projects/{project}", Verb::ProjectShow, show)
+        .post("/projects/{project}/set", Verb::ProjectSet, set)
         .post("/projects/{project}/archive", Verb::ProjectArchive, archive)
 }
 
@@ -37,7 +40,33 @@ async fn show(
     caller: Caller,
     Segments(project): Segments<String>,
 ) -> Result<Answer, Problem> {
-    Ok(Answer::ok(views::project(state.engine.project(&caller.who, &project, Verb::ProjectShow).await?)))
+    let project = state.engine.project(&caller.who, &project, Verb::ProjectShow).await?;
+    Ok(Answer::ok(whole(&state, project).await?))
+}
+
+/// A project with what its artifacts may hold, and hold.
+async fn whole(state: &ServerState, project: Project) -> Result<Value, EngineError> {
+    let used = state.engine.artifact_use(project.id).await?;
+    let mut shown = views::project(project);
+    shown["artifact_quota"] = used.artifact_quota.into();
+    shown["artifact_bytes"] = used.artifact_bytes.into();
+    Ok(shown)
+}
+
+async fn set(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(project): Segments<String>,
+    ask: Ask,
+    Body(wish, bytes): Body<SetProject>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        let engine = &state.engine;
+        engine.set_artifact_quota(&caller.who, &project, wish.artifact_quota).await?;
+        let project = engine.project(&caller.who, &project, Verb::ProjectSet).await?;
+        Ok(Made::changed(whole(&state, project).await?))
+    })
+    .await
 }
 
 async fn add(

@@ -5,6 +5,7 @@
 
 mod admin;
 mod approval;
+mod artifact;
 mod resolve;
 mod secret;
 mod task;
@@ -14,6 +15,7 @@ pub use admin::{
     RenewGrant, SetMember,
 };
 pub use approval::AnswerApproval;
+pub use artifact::{Publish, SetProject};
 pub use resolve::{ResolveOperation, ResolveTask};
 pub use secret::SecretText;
 pub use task::{AddTask, Reject, Resume, Stop};

@@ -1,10 +1,10 @@
 //! What can be written to a journal.
 
 use mate_model::{
-    Micros, OperationId, Transition, TurnId,
+    ArtifactId, Micros, OperationId, Transition, TurnId,
     event::Draft,
     operation::{OperationState, Permit},
-    records::{Operation, Turn},
+    records::{Artifact, ArtifactContent, Operation, Turn},
     round::RoundState,
     task::StopEvidence,
     turn::{PromptPermit, TurnState},
@@ -114,6 +114,25 @@ pub enum Change {
         /// Its name.
         task: super::UpstreamTask,
     },
+    /// An artifact, as it stands by now: promised with the outcome of a call, or settled at once.
+    AddArtifact {
+        /// In which turn.
+        turn: TurnId,
+        /// The artifact.
+        artifact: Box<Artifact>,
+    },
+    /// What became of an artifact that was promised.
+    SettleArtifact {
+        /// Which.
+        id: ArtifactId,
+        /// How it stands.
+        content: ArtifactContent,
+    },
+    /// The ledger has an artifact as it stands.
+    ProjectedArtifact {
+        /// Which.
+        id: ArtifactId,
+    },
     /// The runtime has heard of the success.
     DropResult {
         /// Of which one.
@@ -176,6 +195,9 @@ impl Written {
                 | Change::Decide { .. }
                 | Change::KeepResult { .. }
                 | Change::NoteUpstreamTask { .. }
+                | Change::AddArtifact { .. }
+                | Change::SettleArtifact { .. }
+                | Change::ProjectedArtifact { .. }
                 | Change::DropResult { .. } => {}
             }
         }

@@ -1,6 +1,8 @@
 //! Makes the statements of a write, and numbers and chains its events.
 
-use super::{Change, JournalError, kept_row, operation_row, round_row, turn_row, upstream_task_row};
+use super::{
+    Change, JournalError, artifact_row, kept_row, operation_row, round_row, turn_row, upstream_task_row,
+};
 use crate::{
     Statement, StoreError, Value,
     chain::{Hash, Link, link},
@@ -99,6 +101,9 @@ impl Pen {
             Change::NoteUpstreamTask { operation, task } => {
                 Ok(upstream_task_row::note(key, operation_row::number(session, *operation)?, task))
             }
+            Change::AddArtifact { turn, artifact } => artifact_row::add(session, key, *turn, artifact),
+            Change::SettleArtifact { id, content } => Ok(artifact_row::settle(key, *id, content)),
+            Change::ProjectedArtifact { id } => Ok(artifact_row::projected(key, *id)),
             Change::DropResult { operation } => {
                 Ok(kept_row::drop(key, operation_row::number(session, *operation)?))
             }

@@ -4,6 +4,7 @@
 //! are made there, after the commit. The [`JournalReader`] reads beside it.
 
 mod actor;
+mod artifact_row;
 mod change;
 mod compose;
 mod equals;
@@ -20,6 +21,7 @@ mod turn_row;
 mod upstream_task_row;
 mod writer;
 
+pub use artifact_row::LeftArtifact;
 pub use change::{Change, OperationFacts, Written};
 pub use equals::Equals;
 pub use error::JournalError;

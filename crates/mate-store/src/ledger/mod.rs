@@ -6,6 +6,8 @@
 mod accounts;
 mod admission;
 mod approvals;
+mod artifact_contents;
+mod artifacts;
 mod attention;
 mod commit;
 mod connections;
@@ -32,6 +34,8 @@ mod verifications;
 
 pub use admission::{AdmissionRow, TaskAuthority};
 pub use approvals::{InboxPlace, MAX_WAITING};
+pub use artifact_contents::{ArtifactRoom, Offered, StoredContent};
+pub use artifacts::{ArtifactsOf, IndexedArtifact};
 pub use attention::MAX_SUBJECTS;
 pub use error::LedgerError;
 pub use events::LedgerHead;

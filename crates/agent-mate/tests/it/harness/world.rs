@@ -152,6 +152,11 @@ impl World {
         serve.ended();
     }
 
+    /// The folder of everything in the test.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -217,7 +222,14 @@ impl World {
 
     /// Submits and approves a task in a new session.
     pub(crate) fn submit(&self, steps: &Value) -> Value {
-        self.ok(&["task", "add", "--project", "default", "--approve", &stub(steps)])
+        let mut text = stub(steps);
+        // Longer than one argument may be.
+        if text.len() > 100_000 {
+            let file = self.path("instructions");
+            fs::write(&file, &text).expect("written");
+            text = format!("@{}", file.display());
+        }
+        self.ok(&["task", "add", "--project", "default", "--approve", &text])
     }
 
     /// Submits and approves a task in a session that exists.

@@ -190,6 +190,35 @@ CREATE TABLE upstream_tasks (
     FOREIGN KEY (session, number) REFERENCES operations (session, number)
 );
 
+-- What results left behind, as it is stored; the ledger's index follows it. projected: the ledger has the row as it is.
+CREATE TABLE journal_artifacts (
+    session TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    task TEXT COLLATE "C" NOT NULL,
+    turn TEXT COLLATE "C" NOT NULL,
+    number BIGINT,
+    origin TEXT COLLATE "C" NOT NULL CHECK (origin IN ('result', 'resource', 'workspace')),
+    name TEXT COLLATE "C" NOT NULL,
+    source TEXT COLLATE "C",
+    state TEXT COLLATE "C" NOT NULL CHECK (state IN ('promised', 'kept', 'not_kept', 'referenced')),
+    media_type TEXT COLLATE "C",
+    size BIGINT CHECK (size >= 0),
+    hash BYTEA CHECK (length(hash) = 32),
+    redacted BIGINT NOT NULL CHECK (redacted IN (0, 1)),
+    reason TEXT COLLATE "C",
+    created_at BIGINT NOT NULL,
+    removed_at BIGINT CHECK (removed_at IS NULL),
+    projected BIGINT NOT NULL CHECK (projected IN (0, 1)),
+    PRIMARY KEY (session, id),
+    FOREIGN KEY (session, number) REFERENCES operations (session, number),
+    CHECK ((state = 'kept') = (hash IS NOT NULL)),
+    CHECK ((state = 'not_kept') = (reason IS NOT NULL)),
+    CHECK (state <> 'kept' OR (media_type IS NOT NULL AND size IS NOT NULL)),
+    CHECK (state <> 'promised' OR projected = 0)
+);
+
+CREATE INDEX journal_artifacts_left ON journal_artifacts (session, id) WHERE projected = 0;
+
 CREATE TABLE journal_events (
     session TEXT COLLATE "C" NOT NULL,
     seq BIGINT NOT NULL CHECK (seq > 0),

@@ -16,12 +16,15 @@ CREATE TABLE accounts (
 );
 
 -- event_seq and event_head number and chain the project's events: each writer compares and sets them.
+-- artifact_bytes: what its artifacts hold, each content once; at most artifact_quota.
 CREATE TABLE projects (
     id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     name TEXT COLLATE "C" NOT NULL UNIQUE,
     workspace TEXT COLLATE "C",
     archived_at BIGINT,
     created_at BIGINT NOT NULL,
+    artifact_quota BIGINT NOT NULL DEFAULT 1073741824 CHECK (artifact_quota >= 0),
+    artifact_bytes BIGINT NOT NULL DEFAULT 0 CHECK (artifact_bytes >= 0),
     event_seq BIGINT NOT NULL CHECK (event_seq >= 0),
     event_head BYTEA NOT NULL CHECK (length(event_head) = 32)
 );
@@ -380,6 +383,66 @@ CREATE TABLE permissions (
 );
 
 CREATE INDEX permissions_of_task ON permissions (task, connection, tool);
+
+-- The contents of a project's artifacts, each once. The bytes are sealed under the name `content`: in a file of the
+-- home, or in artifact_chunks where the store is shared.
+CREATE TABLE artifact_contents (
+    project TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    hash BYTEA NOT NULL CHECK (length(hash) = 32),
+    size BIGINT NOT NULL CHECK (size >= 0),
+    content TEXT COLLATE "C" NOT NULL UNIQUE,
+    touched_at BIGINT NOT NULL,
+    PRIMARY KEY (project, hash)
+);
+
+CREATE INDEX artifact_contents_by_touch ON artifact_contents (touched_at);
+
+-- held: the content while it is kept; a content is let go when no artifact holds it.
+CREATE TABLE artifacts (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project TEXT COLLATE "C" NOT NULL,
+    session TEXT COLLATE "C" NOT NULL,
+    task TEXT COLLATE "C" NOT NULL REFERENCES tasks (id),
+    number BIGINT CHECK (number > 0),
+    origin TEXT COLLATE "C" NOT NULL CHECK (origin IN ('result', 'resource', 'workspace')),
+    name TEXT COLLATE "C" NOT NULL,
+    source TEXT COLLATE "C",
+    state TEXT COLLATE "C" NOT NULL CHECK (state IN ('kept', 'not_kept', 'referenced', 'removed')),
+    media_type TEXT COLLATE "C",
+    size BIGINT CHECK (size >= 0),
+    hash BYTEA CHECK (length(hash) = 32),
+    held BYTEA,
+    redacted BIGINT NOT NULL CHECK (redacted IN (0, 1)),
+    reason TEXT COLLATE "C",
+    created_at BIGINT NOT NULL,
+    removed_at BIGINT,
+    FOREIGN KEY (project, session) REFERENCES sessions (project, id),
+    FOREIGN KEY (project, held) REFERENCES artifact_contents (project, hash),
+    CHECK ((state IN ('kept', 'removed')) = (hash IS NOT NULL)),
+    CHECK ((state = 'kept') = (held IS NOT NULL)),
+    CHECK (held IS NULL OR held = hash),
+    CHECK ((state = 'removed') = (removed_at IS NOT NULL)),
+    CHECK ((state = 'not_kept') = (reason IS NOT NULL)),
+    CHECK (hash IS NULL OR (media_type IS NOT NULL AND size IS NOT NULL))
+);
+
+CREATE INDEX artifacts_of_project ON artifacts (project, created_at, id);
+CREATE INDEX artifacts_of_task ON artifacts (task, created_at, id);
+CREATE INDEX artifacts_of_operation ON artifacts (session, number, id) WHERE number IS NOT NULL;
+CREATE INDEX artifacts_holding ON artifacts (project, held) WHERE held IS NOT NULL;
+
+CREATE TABLE artifact_chunks (
+    content TEXT COLLATE "C" NOT NULL,
+    number BIGINT NOT NULL CHECK (number >= 0),
+    sealed BYTEA NOT NULL,
+    PRIMARY KEY (content, number)
+);
+
+-- Contents in artifact_chunks that no row of artifact_contents names yet.
+CREATE TABLE artifact_drafts (
+    content TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    begun_at BIGINT NOT NULL
+);
 
 CREATE TABLE idempotency (
     account TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),

@@ -190,6 +190,35 @@ CREATE TABLE upstream_tasks (
     FOREIGN KEY (number) REFERENCES operations (number)
 ) STRICT, WITHOUT ROWID;
 
+-- What results left behind, as it is stored; the ledger's index follows it. projected: the ledger has the row as it is.
+CREATE TABLE journal_artifacts (
+    session TEXT NOT NULL,
+    id TEXT NOT NULL,
+    task TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    number INTEGER,
+    origin TEXT NOT NULL CHECK (origin IN ('result', 'resource', 'workspace')),
+    name TEXT NOT NULL,
+    source TEXT,
+    state TEXT NOT NULL CHECK (state IN ('promised', 'kept', 'not_kept', 'referenced')),
+    media_type TEXT,
+    size INTEGER CHECK (size >= 0),
+    hash BLOB CHECK (length(hash) = 32),
+    redacted INTEGER NOT NULL CHECK (redacted IN (0, 1)),
+    reason TEXT,
+    created_at INTEGER NOT NULL,
+    removed_at INTEGER CHECK (removed_at IS NULL),
+    projected INTEGER NOT NULL CHECK (projected IN (0, 1)),
+    PRIMARY KEY (session, id),
+    FOREIGN KEY (number) REFERENCES operations (number),
+    CHECK ((state = 'kept') = (hash IS NOT NULL)),
+    CHECK ((state = 'not_kept') = (reason IS NOT NULL)),
+    CHECK (state <> 'kept' OR (media_type IS NOT NULL AND size IS NOT NULL)),
+    CHECK (state <> 'promised' OR projected = 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX journal_artifacts_left ON journal_artifacts (session, id) WHERE projected = 0;
+
 CREATE TABLE journal_events (
     session TEXT NOT NULL,
     seq INTEGER NOT NULL PRIMARY KEY CHECK (seq > 0),
@@ -240,6 +269,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('upstream_tasks', 'upstream_tasks', '1000 1000 1'),
     ('operation_rounds', 'operation_rounds', '1000 1000 2 1'),
     ('operation_rounds', 'rounds_one_open', '100 100 1'),
+    ('journal_artifacts', 'journal_artifacts', '10000 10000 1'),
+    ('journal_artifacts', 'journal_artifacts_left', '100 100 1'),
     ('journal_events', NULL, '10000000'),
     ('journal_events', 'journal_events_of_task', '10000000 10000000 10000 1');
 

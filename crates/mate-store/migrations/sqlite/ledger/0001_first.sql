@@ -16,12 +16,15 @@ CREATE TABLE accounts (
 ) STRICT, WITHOUT ROWID;
 
 -- event_seq and event_head number and chain the project's events: each writer compares and sets them.
+-- artifact_bytes: what its artifacts hold, each content once; at most artifact_quota.
 CREATE TABLE projects (
     id TEXT NOT NULL PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     workspace TEXT,
     archived_at INTEGER,
     created_at INTEGER NOT NULL,
+    artifact_quota INTEGER NOT NULL DEFAULT 1073741824 CHECK (artifact_quota >= 0),
+    artifact_bytes INTEGER NOT NULL DEFAULT 0 CHECK (artifact_bytes >= 0),
     event_seq INTEGER NOT NULL CHECK (event_seq >= 0),
     event_head BLOB NOT NULL CHECK (length(event_head) = 32)
 ) STRICT, WITHOUT ROWID;
@@ -380,6 +383,66 @@ CREATE TABLE permissions (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX permissions_of_task ON permissions (task, connection, tool);
+
+-- The contents of a project's artifacts, each once. The bytes are sealed under the name `content`: in a file of the
+-- home, or in artifact_chunks where the store is shared.
+CREATE TABLE artifact_contents (
+    project TEXT NOT NULL REFERENCES projects (id),
+    hash BLOB NOT NULL CHECK (length(hash) = 32),
+    size INTEGER NOT NULL CHECK (size >= 0),
+    content TEXT NOT NULL UNIQUE,
+    touched_at INTEGER NOT NULL,
+    PRIMARY KEY (project, hash)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX artifact_contents_by_touch ON artifact_contents (touched_at);
+
+-- held: the content while it is kept; a content is let go when no artifact holds it.
+CREATE TABLE artifacts (
+    id TEXT NOT NULL PRIMARY KEY,
+    project TEXT NOT NULL,
+    session TEXT NOT NULL,
+    task TEXT NOT NULL REFERENCES tasks (id),
+    number INTEGER CHECK (number > 0),
+    origin TEXT NOT NULL CHECK (origin IN ('result', 'resource', 'workspace')),
+    name TEXT NOT NULL,
+    source TEXT,
+    state TEXT NOT NULL CHECK (state IN ('kept', 'not_kept', 'referenced', 'removed')),
+    media_type TEXT,
+    size INTEGER CHECK (size >= 0),
+    hash BLOB CHECK (length(hash) = 32),
+    held BLOB,
+    redacted INTEGER NOT NULL CHECK (redacted IN (0, 1)),
+    reason TEXT,
+    created_at INTEGER NOT NULL,
+    removed_at INTEGER,
+    FOREIGN KEY (project, session) REFERENCES sessions (project, id),
+    FOREIGN KEY (project, held) REFERENCES artifact_contents (project, hash),
+    CHECK ((state IN ('kept', 'removed')) = (hash IS NOT NULL)),
+    CHECK ((state = 'kept') = (held IS NOT NULL)),
+    CHECK (held IS NULL OR held = hash),
+    CHECK ((state = 'removed') = (removed_at IS NOT NULL)),
+    CHECK ((state = 'not_kept') = (reason IS NOT NULL)),
+    CHECK (hash IS NULL OR (media_type IS NOT NULL AND size IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX artifacts_of_project ON artifacts (project, created_at, id);
+CREATE INDEX artifacts_of_task ON artifacts (task, created_at, id);
+CREATE INDEX artifacts_of_operation ON artifacts (session, number, id) WHERE number IS NOT NULL;
+CREATE INDEX artifacts_holding ON artifacts (project, held) WHERE held IS NOT NULL;
+
+CREATE TABLE artifact_chunks (
+    content TEXT NOT NULL,
+    number INTEGER NOT NULL CHECK (number >= 0),
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (content, number)
+) STRICT, WITHOUT ROWID;
+
+-- Contents in artifact_chunks that no row of artifact_contents names yet.
+CREATE TABLE artifact_drafts (
+    content TEXT NOT NULL PRIMARY KEY,
+    begun_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE idempotency (
     account TEXT NOT NULL REFERENCES accounts (id),

@@ -197,6 +197,7 @@ impl Stage {
             }
             Scene::Work
             | Scene::AsTask
+            | Scene::Artifact
             | Scene::RecoverProof
             | Scene::Lost
             | Scene::Recover
@@ -207,7 +208,7 @@ impl Stage {
             | Scene::Hold
             | Scene::TakeIn
             | Scene::RecoverHeld => {
-                if matches!(scene, Scene::Work | Scene::AsTask) {
+                if matches!(scene, Scene::Work | Scene::AsTask | Scene::Artifact) {
                     arm(self);
                 }
                 if let Some(before) = scene.held_before() {
@@ -243,6 +244,7 @@ impl Stage {
             | Scene::Resume
             | Scene::Work
             | Scene::AsTask
+            | Scene::Artifact
             | Scene::GiveUp => {}
             Scene::Stop => {
                 let text = format!("first {name}");

@@ -21,6 +21,7 @@ fn every_kill(name: &str, store: Store) {
         | Scene::Resume
         | Scene::Work
         | Scene::AsTask
+        | Scene::Artifact
         | Scene::Stop
         | Scene::Lost
         | Scene::Recover
@@ -98,6 +99,10 @@ matrix! {
     bridge_task_noted = "bridge.task_noted",
     bridge_answer_read = "bridge.answer_read",
     settle_committed = "settle.committed",
+    artifact_content_durable = "artifact.content_durable",
+    artifact_content_named = "artifact.content_named",
+    artifact_settled = "artifact.settled",
+    artifact_indexed = "artifact.indexed",
     bridge_told = "bridge.told",
     deny_committed = "deny.committed",
     report_committed = "report.committed",

@@ -19,6 +19,8 @@ pub(super) enum Scene {
     Work,
     /// A call of a task is carried out as a task by its upstream.
     AsTask,
+    /// A call of a task leaves an artifact behind.
+    Artifact,
     /// A task that would never end is asked to stop.
     Stop,
     /// The runtime is killed in the middle of a call.
@@ -65,6 +67,7 @@ impl Plan {
             ("request", _) => Scene::Approve,
             ("resume", _) => Scene::Resume,
             ("stop", _) => Scene::Stop,
+            ("artifact", _) => Scene::Artifact,
             (_, "bridge.task_made" | "bridge.task_noted") => Scene::AsTask,
             (_, "recover.proved") => Scene::RecoverProof,
             ("recover", _) => Scene::Recover,
@@ -107,6 +110,7 @@ impl Scene {
             | Self::Resume
             | Self::Work
             | Self::AsTask
+            | Self::Artifact
             | Self::Stop
             | Self::Lost
             | Self::Recover
@@ -134,6 +138,11 @@ impl Scene {
             Self::AsTask => json!([
                 note(&named("first")),
                 {"tool": "demo__job", "args": {"seconds": 0.2, "key": named("job")}},
+                {"text": "done"},
+            ]),
+            Self::Artifact => json!([
+                note(&named("first")),
+                {"tool": "demo__big", "args": {"bytes": 70_000}},
                 {"text": "done"},
             ]),
             Self::Stop => json!([note(&named("first")), {"text": "waiting"}, {"hang": true}]),
