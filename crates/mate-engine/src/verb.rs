@@ -100,7 +100,7 @@ verbs! {
     ProjectList = "project.list", Token;
     /// Shows a project.
     ProjectShow = "project.show", VIEWER;
-    /// Sets how much a project's artifacts may hold.
+    /// Changes how a project is worked in.
     ProjectSet = "project.set", OWNER;
     /// Archives a project.
     ProjectArchive = "project.archive", OWNER;

@@ -83,6 +83,8 @@ EventType, "an event type" {
     MemberRemoved = "member.removed",
     /// A project was made.
     ProjectAdded = "project.added",
+    /// How a project is worked in was changed.
+    ProjectSet = "project.set",
     /// A project was archived.
     ProjectArchived = "project.archived",
     /// A session was made.

@@ -49,6 +49,7 @@ pub(crate) fn project(project: Project) -> Value {
         "state": if project.archived_at.is_some() { "archived" } else { "active" },
         "name": project.name,
         "workspace": project.workspace,
+        "distinct_approver": project.distinct_approver,
         "created_at": rfc3339(project.created_at),
         "archived_at": rfc3339_opt(project.archived_at),
     })

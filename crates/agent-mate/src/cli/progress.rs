@@ -45,7 +45,7 @@ impl Progress {
                 landed(self);
                 self.unknown += 1;
             }
-            "operation.denied" | "operation.expired" => self.denied += 1,
+            "operation.denied" | "operation.expired" | "operation.withdrawn" => self.denied += 1,
             "agent.plan" => {
                 let entries = entries(event);
                 let done = entries.iter().filter(|entry| text_at(entry, "status") == "completed").count();
@@ -124,6 +124,10 @@ fn said(event: &Value, kind: &str) -> String {
     let connection = first(&["connection_name", "connection"]);
     let subject =
         if tool.is_empty() || connection.is_empty() { tool } else { format!("{connection}/{tool}") };
+    if kind == "approval.asked" {
+        let subject = if subject.is_empty() { first(&["tool"]) } else { subject };
+        return format!("{subject}: waits for agent-mate approval allow|deny {}", text_at(data, "approval"));
+    }
     let telling =
         first(&["text", "title", "summary", "detail", "why", "reason", "message", "step", "name", "status"]);
     match (subject.is_empty(), telling.is_empty()) {
@@ -177,6 +181,9 @@ mod tests {
         assert!(line.ends_with("github/merge: no"), "{line}");
         let line = event_line(&event("worker.started", json!({"epoch": 3, "more": {}})));
         assert!(line.ends_with("epoch=3"), "{line}");
+        let asked = json!({"connection": "github", "tool": "merge", "approval": "op_1"});
+        let line = event_line(&event("approval.asked", asked));
+        assert!(line.ends_with("github/merge: waits for agent-mate approval allow|deny op_1"), "{line}");
         assert_eq!(event_line(&json!({})), "-");
     }
 }

@@ -23,6 +23,20 @@ pub(crate) enum ProjectVerb {
         /// The directory that its sessions work in; otherwise each gets an empty one
         #[arg(long, value_name = "DIR")]
         workspace: Option<PathBuf>,
+        /// Who submits a task can neither approve it nor give leave for its calls
+        #[arg(long)]
+        distinct_approver: bool,
+    },
+    /// Change how one is worked in
+    Set {
+        /// Its name or id
+        project: String,
+        /// Whether another one than who submits a task must approve it, and give leave for its calls
+        #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true", required_unless_present = "artifact_quota")]
+        distinct_approver: Option<bool>,
+        /// Its artifacts may hold at most so many bytes: 500M, 1G, 1073741824
+        #[arg(long, value_name = "SIZE", value_parser = input::size)]
+        artifact_quota: Option<i64>,
     },
     /// List yours
     List {
@@ -33,14 +47,6 @@ pub(crate) enum ProjectVerb {
     Show {
         /// Its name or id
         project: String,
-    },
-    /// Set how much its artifacts may hold
-    Set {
-        /// Its name or id
-        project: String,
-        /// At most so many bytes: 500M, 1G, 1073741824
-        #[arg(long, value_name = "SIZE", value_parser = input::size)]
-        artifact_quota: i64,
     },
     /// Archive one: no new work, and what runs loses its authority
     Archive {
@@ -85,9 +91,10 @@ pub(crate) enum MemberVerb {
 pub(crate) async fn run(verb: ProjectVerb, context: &Context) -> Result<Exit, Failure> {
     let (client, screen) = (context.client()?, &context.screen);
     match verb {
-        ProjectVerb::Add { name, workspace } => {
+        ProjectVerb::Add { name, workspace, distinct_approver } => {
             let workspace = workspace.as_deref().map(absolute).transpose()?;
-            let made = client.post(&["projects"], &AddProject { name, workspace }, None).await?;
+            let made =
+                client.post(&["projects"], &AddProject { name, workspace, distinct_approver }, None).await?;
             let name = text_at(&made, "name");
             let next = [
                 format!("agent-mate grant add --project {name} --connection CONNECTION --tools 'GLOB'"),
@@ -111,6 +118,7 @@ pub(crate) async fn run(verb: ProjectVerb, context: &Context) -> Result<Exit, Fa
                 column("name", "name"),
                 column("id", "id"),
                 column("workspace", "workspace"),
+                column("distinct approver", "distinct_approver"),
                 column("made", "created_at"),
                 column("archived", "archived_at"),
                 column("artifact quota", "artifact_quota"),
@@ -118,10 +126,10 @@ pub(crate) async fn run(verb: ProjectVerb, context: &Context) -> Result<Exit, Fa
             ];
             screen.object(&client.get(&["projects", &project], &[]).await?, &fields)?;
         }
-        ProjectVerb::Set { project, artifact_quota } => {
-            let done =
-                client.post(&["projects", &project, "set"], &SetProject { artifact_quota }, None).await?;
-            let said = format!("The artifacts of {project} may hold {artifact_quota} bytes.");
+        ProjectVerb::Set { project, distinct_approver, artifact_quota } => {
+            let wish = SetProject { artifact_quota, distinct_approver };
+            let done = client.post(&["projects", &project, "set"], &wish, None).await?;
+            let said = format!("Project {project} is set.");
             screen.made(&done, &said, &[])?;
         }
         ProjectVerb::Archive { project } => {

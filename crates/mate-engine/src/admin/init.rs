@@ -105,8 +105,14 @@ impl Engine {
         }
         let at = self.writing_time().await?;
         let id = ProjectId::new(self.entropy.uuid());
-        let project =
-            Project { id, name: PROJECT.to_owned(), workspace: None, archived_at: None, created_at: at };
+        let project = Project {
+            id,
+            name: PROJECT.to_owned(),
+            workspace: None,
+            archived_at: None,
+            distinct_approver: false,
+            created_at: at,
+        };
         let data = json!({ "by": owner.id, "name": PROJECT, "workspace": null });
         let draft = Draft { kind: EventType::ProjectAdded, task: None, turn: None, at, data };
         self.ledger.add_project(&project, owner.id, draft).await?;

@@ -23,6 +23,7 @@ pub use init::{Initialised, create_home};
 pub use members::NamedMember;
 pub use page::{Listing, Paging};
 pub use policies::{NamedPolicy, PolicyReport};
+pub(crate) use projects::same_person;
 pub use renew::PinnedGrant;
 pub use runtimes::Patience;
 pub use sessions::NamedSession;

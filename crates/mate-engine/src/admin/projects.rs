@@ -5,7 +5,7 @@ use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     ProjectId,
     event::{Draft, EventType},
-    records::Project,
+    records::{Project, Task},
 };
 use mate_store::LedgerError;
 use serde_json::json;
@@ -23,6 +23,7 @@ impl Engine {
         id: Uuid,
         name: &str,
         workspace: Option<&str>,
+        distinct_approver: bool,
     ) -> Result<Project, EngineError> {
         // Whoever owns a project may grant it every connection there is.
         self.demand_here(who, Verb::ProjectAdd).await?;
@@ -37,9 +38,12 @@ impl Engine {
             name: name.to_owned(),
             workspace,
             archived_at: None,
+            distinct_approver,
             created_at: at,
         };
-        let data = json!({ "by": who.account, "name": name, "workspace": project.workspace });
+        let data = json!({
+            "by": who.account, "name": name, "workspace": project.workspace, "distinct_approver": distinct_approver,
+        });
         let draft = Draft { kind: EventType::ProjectAdded, task: None, turn: None, at, data };
         match self.ledger.add_project(&project, who.account, draft).await {
             Ok(()) => Ok(project),
@@ -88,6 +92,36 @@ impl Engine {
         Ok(self.ledger.projects(Some(who.account), page.position()?, page.limit).await?.into())
     }
 
+    /// Says whether who submits a task may also approve it and give leave for its calls. So already: nothing changes.
+    ///
+    /// # Errors
+    /// Not an owner; an archived project; the ledger's.
+    pub async fn set_project(
+        &self,
+        who: &Principal,
+        name_or_id: &str,
+        distinct_approver: bool,
+    ) -> Result<Project, EngineError> {
+        let project = self.live_project(who, name_or_id, Verb::ProjectSet).await?;
+        if project.distinct_approver == distinct_approver {
+            return Ok(project);
+        }
+        let at = self.writing_time().await?;
+        let data = json!({ "by": who.account, "distinct_approver": distinct_approver });
+        let draft = Draft { kind: EventType::ProjectSet, task: None, turn: None, at, data };
+        self.ledger.set_project(project.id, distinct_approver, draft).await?;
+        Ok(Project { distinct_approver, ..project })
+    }
+
+    /// Refuses who submitted a task, where its project wants another one to approve.
+    pub(crate) async fn must_be_another(&self, who: &Principal, task: &Task) -> Result<(), EngineError> {
+        let project = self.ledger.project(task.project).await?.ok_or(EngineError::NotFound)?;
+        if project.distinct_approver && task.proposer == who.account {
+            return Err(same_person());
+        }
+        Ok(())
+    }
+
     /// Archives a project: it takes no new work, and its tasks have no authority from here on. Archived already:
     /// nothing changes.
     ///
@@ -130,4 +164,12 @@ impl Engine {
         }
         Ok(project)
     }
+}
+
+/// Who submits a task, and who approves it, must be two.
+pub(crate) fn same_person() -> EngineError {
+    EngineError::refused(
+        "distinct_approver",
+        "the project wants another one than who submitted the task to approve: ask another operator",
+    )
 }

@@ -42,7 +42,7 @@ impl Engine {
             let task = self.ledger.task(approval.task).await?.ok_or(EngineError::NotFound)?;
             self.must_wait(&approval, &task)?;
             let now = self.clock.now();
-            self.may_answer(&approval, &task, decision, now).await?;
+            self.may_answer(who, &approval, &task, decision, now).await?;
             if self.write_answer(who, &approval, decision, &reason, now).await? {
                 let approval = self.approval_for(who, id, Verb::ApprovalAnswer).await?;
                 if decision == Decision::Allow {
@@ -103,6 +103,7 @@ impl Engine {
     /// Who may give leave, and whether leave would be of any use: what was revoked is not sent, allowed or not.
     async fn may_answer(
         &self,
+        who: &Principal,
         approval: &Approval,
         task: &Task,
         decision: Decision,
@@ -117,6 +118,7 @@ impl Engine {
                 format!("{why}: leave would have no effect, and the call is not made"),
             ))
         };
+        self.must_be_another(who, task).await?;
         if let Some(why) = crate::admit::lost_authority(self, task).await? {
             return useless(why);
         }
@@ -152,7 +154,10 @@ impl Engine {
         });
         let draft = told(kind, approval, now, &data);
         match self.ledger.apply_approval(approval, &transition, Some(who.token), permission, draft).await {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                mate_fault::point_async!("leave.answered");
+                Ok(true)
+            }
             Err(LedgerError::Conflict(_)) => Ok(false),
             Err(error) => Err(error.into()),
         }

@@ -27,6 +27,7 @@ impl Engine {
                 "the project is archived: it takes no new work",
             ));
         }
+        self.must_be_another(who, &task).await?;
         let command = TaskCommand::Approve { by: who.account };
         self.move_task(
             who,

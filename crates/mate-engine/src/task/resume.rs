@@ -38,7 +38,8 @@ pub(super) struct Heir {
 }
 
 impl Engine {
-    /// Continues a task that has ended by a new one, accepted at once, in the name of the caller.
+    /// Continues a task that has ended by a new one, in the name of the caller: accepted at once, unless the project
+    /// wants another one to approve it.
     ///
     /// # Errors
     /// Why it is refused; nothing was written then.
@@ -65,19 +66,21 @@ impl Engine {
         if let Some(text) = &wish.instructions {
             check_instructions(text)?;
         }
-        if self.ledger.project(old.project).await?.is_none_or(|project| project.archived_at.is_some()) {
-            return Err(EngineError::refused(
-                "project_archived",
-                "the project is archived: it takes no new tasks",
-            ));
-        }
+        let project = self.ledger.project(old.project).await?.filter(|project| project.archived_at.is_none());
+        let project = project.ok_or_else(|| {
+            EngineError::refused("project_archived", "the project is archived: it takes no new tasks")
+        })?;
+        // Going on by itself was part of what another one approved.
+        let accepted = heir.by_itself || !project.distinct_approver;
         let (session, new) = self.session_to_go_on_in(&old, wish.fresh).await?;
         let now = self.clock.now();
         self.ledger.observe_time(now).await?;
-        let approval = TaskState::Proposed.decide(TaskCommand::Approve { by: heir.account }, now)?;
+        let approve = TaskCommand::Approve { by: heir.account };
+        let approval = accepted.then(|| TaskState::Proposed.decide(approve, now)).transpose()?;
         let id = wish.id.unwrap_or_else(|| TaskId::new(self.entropy.uuid()));
         self.ready_session(session.id, new, wish.queue).await?;
-        let drafts = drafts(&old, id, heir, now, new.then_some(session.id));
+        let mut drafts = drafts(&old, id, heir, now, new.then_some(session.id));
+        drafts.extend(accepted.then(|| approved(id, heir, now)));
         let task = NewTask {
             id,
             project: old.project,
@@ -93,7 +96,7 @@ impl Engine {
                 by_itself: heir.by_itself,
                 resumes: old.resumes + i64::from(heir.by_itself),
             }),
-            approval: Some(approval),
+            approval,
         };
         match self.ledger.submit(task, &drafts, key.as_ref()).await {
             Ok(submitted) => {
@@ -193,6 +196,10 @@ fn drafts(
     }
     let submitted = json!({ "by": by, "token": heir.token, "continues": old.id });
     drafts.push(draft(new, EventType::TaskSubmitted, submitted));
-    drafts.push(draft(new, EventType::TaskApproved, json!({ "by": by, "by_itself": heir.by_itself })));
     drafts
+}
+
+fn approved(task: TaskId, heir: Heir, at: mate_model::Micros) -> Draft {
+    let data = json!({ "by": heir.account, "by_itself": heir.by_itself });
+    Draft { kind: EventType::TaskApproved, task: Some(task), turn: None, at, data }
 }

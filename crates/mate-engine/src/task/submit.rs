@@ -1,6 +1,9 @@
 //! Submitting a task: checked whole, then written whole.
 
-use crate::{Engine, EngineError, Principal, Verb, admin::check};
+use crate::{
+    Engine, EngineError, Principal, Verb,
+    admin::{check, same_person},
+};
 use mate_model::{
     RuntimeId, SessionId, TaskId,
     event::{Draft, EventType},
@@ -56,6 +59,9 @@ impl Engine {
                 "project_archived",
                 "the project is archived: it takes no new tasks",
             ));
+        }
+        if wish.approve && project.distinct_approver {
+            return Err(same_person());
         }
         let (session, new) = self.session_for(&project, &wish).await?;
         let policy = self.policy_with(session.runtime, wish.policy).await?;

@@ -62,6 +62,8 @@ pub struct Project {
     pub workspace: Option<String>,
     /// When it was archived, if it was.
     pub archived_at: Option<Micros>,
+    /// Who submitted a task can neither approve it nor give leave for its calls.
+    pub distinct_approver: bool,
     /// When it was made.
     pub created_at: Micros,
 }

@@ -62,7 +62,12 @@ async fn set(
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |_| {
         let engine = &state.engine;
-        engine.set_artifact_quota(&caller.who, &project, wish.artifact_quota).await?;
+        if let Some(quota) = wish.artifact_quota {
+            engine.set_artifact_quota(&caller.who, &project, quota).await?;
+        }
+        if let Some(distinct) = wish.distinct_approver {
+            engine.set_project(&caller.who, &project, distinct).await?;
+        }
         let project = engine.project(&caller.who, &project, Verb::ProjectSet).await?;
         Ok(Made::changed(whole(&state, project).await?))
     })
@@ -76,8 +81,10 @@ async fn add(
     Body(wish, bytes): Body<AddProject>,
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |id| {
-        let project =
-            state.engine.add_project(&caller.who, id, &wish.name, wish.workspace.as_deref()).await?;
+        let project = state
+            .engine
+            .add_project(&caller.who, id, &wish.name, wish.workspace.as_deref(), wish.distinct_approver)
+            .await?;
         Ok(Made::created(views::project(project)))
     })
     .await

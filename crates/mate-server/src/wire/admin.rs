@@ -46,6 +46,9 @@ pub struct AddProject {
     /// The directory that its sessions work in, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    /// Who submits a task can neither approve it nor give leave for its calls.
+    #[serde(default)]
+    pub distinct_approver: bool,
 }
 
 /// `POST /api/v1/projects/{project}/members`

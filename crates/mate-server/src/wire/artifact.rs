@@ -11,9 +11,13 @@ pub struct Publish {
 }
 
 /// `POST /api/v1/projects/{project}/set`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SetProject {
-    /// How much its artifacts may hold, in bytes.
-    pub artifact_quota: i64,
+    /// How much its artifacts may hold, in bytes; absent: as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifact_quota: Option<i64>,
+    /// Whether who submits a task can neither approve it nor give leave for its calls; absent: as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distinct_approver: Option<bool>,
 }

@@ -15,14 +15,19 @@ use mate_model::{
     words::Role,
 };
 
-const ADD: &str = "INSERT INTO projects (id, name, workspace, archived_at, created_at, event_seq, event_head)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)";
-const BY_ID: &str = "SELECT id, name, workspace, archived_at, created_at FROM projects WHERE id = $1";
-const BY_NAME: &str = "SELECT id, name, workspace, archived_at, created_at FROM projects WHERE name = $1";
-const LIST: &str = "SELECT id, name, workspace, archived_at, created_at FROM projects WHERE id > $1
+const ADD: &str = "INSERT INTO projects (id, name, workspace, archived_at, created_at, event_seq, event_head,
+        distinct_approver)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const BY_ID: &str =
+    "SELECT id, name, workspace, archived_at, distinct_approver, created_at FROM projects WHERE id = $1";
+const BY_NAME: &str =
+    "SELECT id, name, workspace, archived_at, distinct_approver, created_at FROM projects WHERE name = $1";
+const LIST: &str =
+    "SELECT id, name, workspace, archived_at, distinct_approver, created_at FROM projects WHERE id > $1
     ORDER BY id LIMIT $2";
-const LIST_OF: &str = "SELECT p.id, p.name, p.workspace, p.archived_at, p.created_at
+const LIST_OF: &str = "SELECT p.id, p.name, p.workspace, p.archived_at, p.distinct_approver, p.created_at
     FROM projects p JOIN members m ON m.project = p.id WHERE m.account = $1 AND p.id > $2 ORDER BY p.id LIMIT $3";
+const SET: &str = "UPDATE projects SET distinct_approver = $2 WHERE id = $1";
 const ARCHIVE: &str = "UPDATE projects SET archived_at = $2 WHERE id = $1 AND archived_at IS NULL";
 
 fn decode(row: &Row) -> Result<Project, StoreError> {
@@ -31,6 +36,7 @@ fn decode(row: &Row) -> Result<Project, StoreError> {
         name: row.text("name")?.to_owned(),
         workspace: row.opt_text("workspace")?.map(str::to_owned),
         archived_at: decode::opt_micros(row, "archived_at")?,
+        distinct_approver: row.flag("distinct_approver")?,
         created_at: decode::micros(row, "created_at")?,
     })
 }
@@ -61,6 +67,7 @@ impl Ledger {
                     project.created_at,
                     seq,
                     head,
+                    project.distinct_approver,
                 ],
             ),
             Statement::one(SET_MEMBER, params![project.id, owner, Role::Owner, project.created_at]),
@@ -101,6 +108,24 @@ impl Ledger {
             None => self.db.fetch(LIST, params![after, one_more(limit)]).await?,
         };
         Page::read(&rows, limit, decode, |row| row.parse("id"))
+    }
+
+    /// Changes how a project is worked in.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotFound`] when there is none, and the store's.
+    pub async fn set_project(
+        &self,
+        id: ProjectId,
+        distinct_approver: bool,
+        draft: Draft,
+    ) -> Result<(), LedgerError> {
+        let set = Statement::one(SET, params![id, distinct_approver]);
+        let statements = [Statement::one(RAISE_VERSION, Vec::new()), set];
+        self.commit(id, &[draft], &statements)
+            .await
+            .map(|_| ())
+            .map_err(|refused| refused.changing("project"))
     }
 
     /// Archives a project: it takes no new work and its tasks have no authority.

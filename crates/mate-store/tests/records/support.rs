@@ -116,6 +116,7 @@ impl World {
             name: "garden".to_owned(),
             workspace: Some("/srv/garden".to_owned()),
             archived_at: None,
+            distinct_approver: false,
             created_at: at(0),
         };
         let opened = draft(EventType::ProjectAdded, None);

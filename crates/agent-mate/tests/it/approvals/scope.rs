@@ -65,3 +65,37 @@ fn what_is_no_answer_is_refused_and_changes_nothing() {
     assert_eq!((nothing.code, nothing.error_code().as_str()), (4, "nothing_to_revoke"));
     assert_eq!(world.until_asked(1)[0]["id"], json!(asked));
 }
+
+#[test]
+fn who_submits_a_task_does_not_approve_it_where_the_project_wants_another() {
+    let world = asking(Store::Sqlite, "always", "");
+    let operator = member(&world, "olga", "default", "operator");
+    assert_eq!(world.ok(&["project", "set", "default", "--distinct-approver"])["distinct_approver"], true);
+    let refused = |words: &[&str]| {
+        let output = world.cli(words);
+        assert_eq!(
+            (output.code, output.error_code().as_str()),
+            (4, "distinct_approver"),
+            "{words:?}: {output:?}"
+        );
+    };
+    let steps = crate::harness::stub(&json!([note("a"), {"text": "gone", "exit": 3}]));
+    refused(&["task", "add", "--project", "default", "--approve", &steps]);
+    let task = id(&world.ok(&["task", "add", "--project", "default", &steps]));
+    refused(&["task", "approve", &task]);
+    assert_eq!(with(&world, &operator, &["task", "approve", &task]).code, 0);
+    let asked = id(&world.until_asked(1)[0]);
+    refused(&["approval", "allow", &asked]);
+    assert_eq!(with(&world, &operator, &["approval", "allow", &asked]).code, 0);
+    assert_eq!(world.wait(&task).1, 5, "its runtime left");
+    assert_eq!(world.count("begin", "note"), 1);
+    // Whoever continues a task proposes it.
+    let resumed = world.ok(&["task", "resume", &task, "--fresh"]);
+    assert_eq!(resumed["state"], "proposed", "{resumed}");
+    refused(&["task", "approve", &id(&resumed)]);
+    // A refusal is anybody's.
+    let by_default = world.ok(&["project", "add", "other", "--distinct-approver"]);
+    assert_eq!(by_default["distinct_approver"], true);
+    world.ok(&["project", "set", "default", "--distinct-approver", "false"]);
+    assert_eq!(world.ok(&["task", "approve", &id(&resumed)])["state"], "accepted");
+}

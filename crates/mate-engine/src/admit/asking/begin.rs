@@ -58,6 +58,7 @@ impl Admission {
         let operation = Operation { repeats: way.repeats, decision, ..operation };
         let expires = self.expiry();
         let operation = self.journal_ask(operation, expires).await?;
+        mate_fault::point_async!("leave.journaled");
         let approval = Approval {
             id: ApprovalId::Call(operation.id),
             project: self.project,
@@ -79,6 +80,7 @@ impl Admission {
             self.withdraw_operation(&operation, "the inbox could not take it").await?;
             return Err(error);
         }
+        mate_fault::point_async!("leave.in_inbox");
         Ok(Ok(place.open(Waiting { approval, call: Some(Box::new((operation, way))) })))
     }
 

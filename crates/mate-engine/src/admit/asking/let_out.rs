@@ -148,7 +148,10 @@ impl Admission {
         let Ok(transition) = row.state.decide(ApprovalCommand::Use, now) else { return Ok(false) };
         let draft = told(EventType::ApprovalUsed, row, now, &json!({}));
         match self.engine.ledger.apply_approval(row, &transition, None, false, draft).await {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                mate_fault::point_async!("leave.used_up");
+                Ok(true)
+            }
             Err(LedgerError::Conflict(_)) => Ok(false),
             Err(error) => Err(error.into()),
         }
@@ -256,6 +259,6 @@ impl Admission {
 
 fn not_now(why: &str) -> Admitted {
     Admitted::Refused(format!(
-        "{why}. The call was NOT made; its approval stands. Call again with exactly the same arguments in a little while."
+        "{why}. The call was NOT made. Call again with exactly the same arguments in a little while."
     ))
 }

@@ -9,6 +9,8 @@ mod leave;
 mod let_out;
 mod own;
 mod tend;
+#[cfg(test)]
+mod tests;
 mod wait;
 
 pub(super) use leave::Leave;
@@ -128,22 +130,35 @@ impl Asks {
         Entered::First(Place { asks: self, key: Some(key.clone()) })
     }
 
-    /// Takes a request out, to let it out: only the first who asks gets it, and only with leave.
+    /// Takes a request out, to let it out: only the first who asks gets it, and only with leave. Its place is kept until
+    /// it is put back or [`Asks::done`].
     pub(super) fn take(&self, key: &AskKey, id: ApprovalId) -> Option<Waiting> {
         let mut all = self.lock();
-        let entry = all.get(key)?;
+        let entry = all.get_mut(key)?;
         if *entry.phase.borrow() != Phase::Allowed(id) {
             return None;
         }
-        let entry = all.remove(key)?;
+        let waiting = entry.waiting.take()?;
         entry.phase.send_replace(Phase::Taken(id));
-        entry.waiting
+        Some(waiting)
+    }
+
+    /// Gives the place up of a request that was taken out and not put back.
+    pub(super) fn done(&self, key: &AskKey) {
+        let mut all = self.lock();
+        let taken = |entry: &Entry| matches!(*entry.phase.borrow(), Phase::Taken(_));
+        if all.get(key).is_some_and(taken) {
+            all.remove(key);
+        }
     }
 
     /// Puts a request back that was not let out; it keeps its leave.
     pub(super) fn put_back(&self, key: &AskKey, waiting: Waiting) {
-        let phase = watch::Sender::new(Phase::Allowed(waiting.approval.id));
-        self.lock().insert(key.clone(), Entry { phase, waiting: Some(waiting) });
+        let phase = Phase::Allowed(waiting.approval.id);
+        if let Some(entry) = self.lock().get_mut(key) {
+            entry.waiting = Some(waiting);
+            entry.phase.send_replace(phase);
+        }
     }
 
     /// Takes a request out that nobody waits for any more, with leave or without.

@@ -117,7 +117,11 @@ impl Admission {
         loop {
             let now = phase.borrow_and_update().clone();
             match now {
-                Phase::Allowed(_) => return self.use_own(&key, id).await,
+                Phase::Allowed(_) => {
+                    let answer = self.use_own(&key, id).await;
+                    self.asks.done(&key);
+                    return answer;
+                }
                 Phase::Over(_) => return self.own_end(id).await,
                 Phase::Asking | Phase::Open(_) | Phase::Taken(_) | Phase::Again => {}
             }

@@ -52,8 +52,16 @@ impl Admission {
             match self.until_answered(request, &mut phase, patience.as_mut()).await {
                 Phase::Again => {}
                 Phase::Allowed(id) => match self.asks.take(&key, id) {
-                    Some(waiting) => return self.let_out(request, &key, waiting).await,
-                    None => return Ok(Admitted::Refused(taken(&id.to_string()))),
+                    Some(waiting) => {
+                        let answer = self.let_out(request, &key, waiting).await;
+                        self.asks.done(&key);
+                        return answer;
+                    }
+                    None => {
+                        return Ok(Admitted::Refused(again(&format!(
+                            "its approval ({id}) moves at this moment"
+                        ))));
+                    }
                 },
                 Phase::Taken(id) => return Ok(Admitted::Refused(taken(&id.to_string()))),
                 Phase::Over(words) => return Ok(Admitted::Refused(words)),

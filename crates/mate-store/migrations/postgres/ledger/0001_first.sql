@@ -22,6 +22,7 @@ CREATE TABLE projects (
     name TEXT COLLATE "C" NOT NULL UNIQUE,
     workspace TEXT COLLATE "C",
     archived_at BIGINT,
+    distinct_approver BIGINT NOT NULL CHECK (distinct_approver IN (0, 1)),
     created_at BIGINT NOT NULL,
     artifact_quota BIGINT NOT NULL DEFAULT 1073741824 CHECK (artifact_quota >= 0),
     artifact_bytes BIGINT NOT NULL DEFAULT 0 CHECK (artifact_bytes >= 0),

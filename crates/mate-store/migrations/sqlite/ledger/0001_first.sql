@@ -22,6 +22,7 @@ CREATE TABLE projects (
     name TEXT NOT NULL UNIQUE,
     workspace TEXT,
     archived_at INTEGER,
+    distinct_approver INTEGER NOT NULL CHECK (distinct_approver IN (0, 1)),
     created_at INTEGER NOT NULL,
     artifact_quota INTEGER NOT NULL DEFAULT 1073741824 CHECK (artifact_quota >= 0),
     artifact_bytes INTEGER NOT NULL DEFAULT 0 CHECK (artifact_bytes >= 0),

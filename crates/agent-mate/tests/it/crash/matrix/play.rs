@@ -8,10 +8,10 @@ use super::{
 use crate::{
     crash::{
         checker::assert_holds,
-        history::{Disturbance, Promise},
+        history::{Disturbance, Promise, is_classified},
         records::Records,
     },
-    harness::{Output, Process, Store, World, id, program, run, until},
+    harness::{Output, Process, Store, World, id, items, program, run, until},
 };
 use mate_engine::surroundings::SystemClock;
 use mate_model::{Clock as _, task::TaskStateWord};
@@ -26,7 +26,10 @@ const SETTINGS: &str = "[session]\nidle_seconds = 0\nlist_seconds = 3\nsettle_se
 
 /// The points that a call passes before any byte of it goes out, or after its answer is here: the upstream's
 /// death cannot make it uncertain there.
-const CERTAIN: [&str; 13] = [
+const CERTAIN: [&str; 16] = [
+    "leave.journaled",
+    "leave.in_inbox",
+    "leave.used_up",
     "admit.observed",
     "admit.reserved",
     "admit.intended",
@@ -90,7 +93,12 @@ impl Stage {
             let words = ["grant", "add", "--project", "default", "--connection", "demo", "--tools", tools];
             world.ok(&[words.as_slice(), more.as_slice()].concat());
         };
-        grant("note,slow,job,fail", ["--max-calls", "1000"]);
+        if plan.scene == Scene::Leave {
+            grant("slow", ["--approve", "always"]);
+            grant("note", ["--max-calls", "1000"]);
+        } else {
+            grant("note,slow,job,fail", ["--max-calls", "1000"]);
+        }
         grant("echo,big,was_done", ["--effect", "read"]);
         let (records, faults) = (Records::of(&world), Faults::of(&world));
         Self { world, records, faults, plan, runs: Vec::new(), inner: Vec::new(), lock: None }
@@ -196,6 +204,7 @@ impl Stage {
                 Begun { task: None, session: old["session"].as_str().map(str::to_owned), asking }
             }
             Scene::Work
+            | Scene::Leave
             | Scene::AsTask
             | Scene::Artifact
             | Scene::RecoverProof
@@ -208,7 +217,7 @@ impl Stage {
             | Scene::Hold
             | Scene::TakeIn
             | Scene::RecoverHeld => {
-                if matches!(scene, Scene::Work | Scene::AsTask | Scene::Artifact) {
+                if matches!(scene, Scene::Work | Scene::AsTask | Scene::Artifact | Scene::Leave) {
                     arm(self);
                 }
                 if let Some(before) = scene.held_before() {
@@ -223,14 +232,33 @@ impl Stage {
                 let task = id(&task);
                 self.records.promises.extend([Promise::Task(task.clone()), Promise::Approved(task.clone())]);
                 self.lead_up(&task, &session, name);
+                let answered = matches!(point, "leave.answered" | "leave.used_up").then(|| {
+                    let asked = until("a call that asks", || self.open_approvals().pop());
+                    self.ask(&["approval", "allow", &asked])
+                });
                 let asking = (scene == Scene::Resolve).then(|| {
                     let operation = self.slow_of(&session);
                     let as_what = ["operation", "resolve", operation.as_str(), "--as", "abandoned"];
                     self.ask(&[&as_what[..], &["--reason", "nobody can tell"]].concat())
                 });
-                Begun { task: Some(task), session: Some(session), asking }
+                Begun { task: Some(task), session: Some(session), asking: asking.or(answered) }
             }
         }
+    }
+
+    /// What waits for a person's answer.
+    fn open_approvals(&self) -> Vec<String> {
+        items(&self.world.ok(&["approval", "list"])).iter().map(id).collect()
+    }
+
+    /// Gives leave to whatever asks, until the task is classified. What was withdrawn meanwhile needs none.
+    fn give_leave_until_classified(&mut self, task: &str) {
+        until("the end of a task that asks", || {
+            for asked in self.open_approvals() {
+                self.world.cli(&["approval", "allow", &asked]);
+            }
+            self.records.state_of(task).filter(|state| is_classified(*state))
+        });
     }
 
     /// What must happen first, so that the point is reached.
@@ -243,6 +271,7 @@ impl Stage {
             | Scene::Approve
             | Scene::Resume
             | Scene::Work
+            | Scene::Leave
             | Scene::AsTask
             | Scene::Artifact
             | Scene::GiveUp => {}
@@ -395,13 +424,16 @@ impl Stage {
             // Nobody knows what became of a request without an answer: it is made again, with the same key.
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let answer = if answer.code == 0 { answer.json() } else { self.world.ok(&words) };
-            if self.plan.scene != Scene::Resolve {
+            if !matches!(self.plan.scene, Scene::Resolve | Scene::Leave) {
                 session = answer["session"].as_str().map(str::to_owned);
                 self.records.promises.extend([Promise::Task(id(&answer)), Promise::Approved(id(&answer))]);
                 task = Some(id(&answer));
             }
         }
         let (task, session) = (task.expect("a task"), session.expect("a session"));
+        if self.plan.scene == Scene::Leave {
+            self.give_leave_until_classified(&task);
+        }
         if matches!(self.plan.scene, Scene::Resolve | Scene::Verify) {
             self.records.until_settled(&self.world, &session, &task);
         } else {

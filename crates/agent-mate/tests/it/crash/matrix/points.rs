@@ -20,6 +20,7 @@ fn every_kill(name: &str, store: Store) {
         | Scene::Approve
         | Scene::Resume
         | Scene::Work
+        | Scene::Leave
         | Scene::AsTask
         | Scene::Artifact
         | Scene::Stop
@@ -89,6 +90,10 @@ matrix! {
     worker_session_recorded = "worker.session_recorded",
     worker_prompt_intended = "worker.prompt_intended",
     worker_prompt_sent = "worker.prompt_sent",
+    leave_journaled = "leave.journaled",
+    leave_in_inbox = "leave.in_inbox",
+    leave_answered = "leave.answered",
+    leave_used_up = "leave.used_up",
     admit_observed = "admit.observed",
     admit_reserved = "admit.reserved",
     admit_intended = "admit.intended",

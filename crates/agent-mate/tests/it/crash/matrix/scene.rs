@@ -17,6 +17,8 @@ pub(super) enum Scene {
     Resume,
     /// A task does some of everything, to its end.
     Work,
+    /// A call of a task waits for a person, who gives leave.
+    Leave,
     /// A call of a task is carried out as a task by its upstream.
     AsTask,
     /// A call of a task leaves an artifact behind.
@@ -65,6 +67,7 @@ impl Plan {
             ("init" | "migrate", _) => Scene::Init,
             ("submit", _) => Scene::Submit,
             ("request", _) => Scene::Approve,
+            ("leave", _) => Scene::Leave,
             ("resume", _) => Scene::Resume,
             ("stop", _) => Scene::Stop,
             ("artifact", _) => Scene::Artifact,
@@ -109,6 +112,7 @@ impl Scene {
             | Self::Approve
             | Self::Resume
             | Self::Work
+            | Self::Leave
             | Self::AsTask
             | Self::Artifact
             | Self::Stop
@@ -133,6 +137,12 @@ impl Scene {
                 ]},
                 {"tool": "demo__fail", "args": {"text": named("fail")}},
                 {"tool": "agent_mate__report", "args": {"status": "done", "summary": named("all")}},
+                {"text": "done"},
+            ]),
+            // The one tool of the scene that asks.
+            Self::Leave => json!([
+                note(&named("first")),
+                {"tool": "demo__slow", "args": {"seconds": 0.1, "key": named("slow")}},
                 {"text": "done"},
             ]),
             Self::AsTask => json!([
