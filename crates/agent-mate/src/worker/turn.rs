@@ -225,18 +225,16 @@ impl Worker {
                     if let Some(bridge) = self.bridge.as_ref().filter(|_| wish != Wish::None) {
                         bridge.cancel_in_flight();
                     }
-                    if wish != Wish::None {
-                        // A stop is not held up by a journal in trouble.
-                        let desk = Arc::clone(&self.desk);
-                        tokio::spawn(async move { desk.withdraw_asks("the task was asked to stop").await });
-                    }
                     ladder.wish(wish);
                 }
                 stepped = ladder.step() => {
                     mate_fault::point_async!("stop.step_taken");
                     match stepped? {
                         // A stop goes on while the journal cannot be written.
-                        Step::Taken(told) => self.recorder.later(EventType::StopStep, told).await?,
+                        Step::Taken(told) => {
+                            self.withdraw_asks();
+                            self.recorder.later(EventType::StopStep, told).await?;
+                        }
                         Step::Bury => break None,
                     }
                 }
@@ -262,6 +260,13 @@ impl Worker {
         };
         pump.finish().await?;
         Ok(end)
+    }
+
+    /// Withdraws what waits for a person: after the runtime was told to stop, so that it does not take the answer to its
+    /// call for a reason to go on. A stop is not held up by a journal in trouble.
+    fn withdraw_asks(&self) {
+        let desk = Arc::clone(&self.desk);
+        tokio::spawn(async move { desk.withdraw_asks("the task was asked to stop").await });
     }
 
     /// Tells the runtime to list the tools again when grants changed. Calls are judged anew in any case.

@@ -83,6 +83,8 @@ impl Admission {
         let turn = CurrentTurn { task: row.task, turn: row.turn };
         let standing = match self.look(turn).await? {
             Ok(standing) => standing,
+            // Whoever carries the stop out withdraws it, once the runtime was told to stop.
+            Err((DenyReason::AfterStop, _)) => return Ok(None),
             Err((_, why)) => return Ok(Some(End::Withdrawn(why))),
         };
         let verdict = match (key, row.connection) {
