@@ -47,7 +47,7 @@ pub(super) async fn run(folder: &Path, count: u64) -> Result<()> {
     while left > 0 {
         projects += 1;
         let name = format!("other-{projects}");
-        let project = engine.add_project(&house.who, engine.entropy.uuid(), &name, None).await?.id;
+        let project = engine.add_project(&house.who, engine.entropy.uuid(), &name, None, false).await?.id;
         for number in 0..left.min(OWN) {
             give(project, number).await?;
         }
