@@ -1,6 +1,6 @@
 //! Whether a text is a policy: parsed, and validated against the schema, each fault with its place.
 
-use super::schema;
+use super::{depth, schema};
 use cedar_policy::{Effect, EntityUid, Policy, PolicySet, ValidationMode, Validator};
 use miette::Diagnostic;
 use std::fmt;
@@ -93,6 +93,10 @@ pub(super) fn statements(text: &str) -> Result<Vec<Policy>, Vec<Finding>> {
     if text.len() > MAX_TEXT {
         return Err(vec![at_start(format!("it is longer than {MAX_TEXT} bytes: split it"))]);
     }
+    if let Some((offset, why)) = depth::too_deep(text) {
+        let (line, column) = place(text, offset);
+        return Err(vec![Finding { line, column, message: why.to_owned(), help: None }]);
+    }
     let set: PolicySet = text.parse().map_err(|errors: cedar_policy::ParseErrors| {
         let each = errors.iter().map(|error| finding(text, error, error.to_string()));
         each.take(MAX_FINDINGS).collect::<Vec<_>>()
@@ -125,15 +129,20 @@ fn named(uid: &EntityUid) -> (String, String) {
 
 fn finding(text: &str, diagnostic: &dyn Diagnostic, message: String) -> Finding {
     let offset = diagnostic.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset());
-    let before = text.get(..offset).unwrap_or_default();
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+    let (line, column) = place(text, offset);
     // Each statement's own number means nothing to whoever wrote the text.
     let message = message.split_once("`, ").map_or(message.as_str(), |(before, after)| {
         if before.starts_with("for policy `") { after } else { message.as_str() }
     });
     let help = diagnostic.help().map(|help| crate::text::line(&help.to_string(), 200));
     Finding { line, column, message: crate::text::line(message, 400), help }
+}
+
+/// Line and column of an offset, from 1.
+fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or_default();
+    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+    (before.matches('\n').count() + 1, column)
 }
 
 const fn at_start(message: String) -> Finding {

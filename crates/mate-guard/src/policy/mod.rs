@@ -4,6 +4,7 @@
 
 mod check;
 mod decide;
+mod depth;
 mod names;
 mod set;
 
