@@ -105,6 +105,7 @@ impl From<LedgerError> for EngineError {
             LedgerError::Taken(_) => Self::Refused { code: "name_taken", detail },
             LedgerError::Conflict(_) => Self::Refused { code: "changed_meanwhile", detail },
             LedgerError::KeyUsed => Self::KeyReused,
+            LedgerError::LastAdministrator => Self::Refused { code: "last_administrator", detail },
             LedgerError::Archived => Self::Refused { code: "project_archived", detail },
             LedgerError::SessionClosed => Self::Refused { code: "session_closed", detail },
             LedgerError::ClockBehind { .. } | LedgerError::Contended => Self::Unavailable(detail),

@@ -77,6 +77,8 @@ pub struct Engine {
     pub entropy: Arc<dyn Entropy>,
     /// What could not be looked after.
     pub aside: aside::Aside,
+    /// One note of a token's use is written at a time.
+    noting: Arc<tokio::sync::Semaphore>,
 }
 
 impl Engine {
@@ -91,6 +93,16 @@ impl Engine {
         entropy: Arc<dyn Entropy>,
     ) -> Self {
         let vault = Vault::new(&key);
-        Self { ledger, stores, home, key, vault, clock, entropy, aside: aside::Aside::default() }
+        Self {
+            ledger,
+            stores,
+            home,
+            key,
+            vault,
+            clock,
+            entropy,
+            aside: aside::Aside::default(),
+            noting: Arc::new(tokio::sync::Semaphore::new(1)),
+        }
     }
 }

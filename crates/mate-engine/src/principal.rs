@@ -2,8 +2,12 @@
 
 use crate::{Engine, EngineError, Needs, Verb, admin::Paging};
 use mate_guard::ApiToken;
-use mate_model::{AccountId, ProjectId, TokenId, words::Role};
+use mate_model::{AccountId, Micros, ProjectId, TokenId, words::Role};
+use std::sync::Arc;
 use uuid::Uuid;
+
+/// How exactly it is known when a token was used last; microseconds.
+const MINUTE: i64 = 60_000_000;
 
 /// An authenticated caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +41,12 @@ impl Engine {
         let token = ApiToken::parse(bearer).map_err(|_| EngineError::NotAuthenticated)?;
         let row =
             self.ledger.authority(*token.hash().as_bytes()).await?.ok_or(EngineError::NotAuthenticated)?;
-        if !row.holds(self.clock.now()) {
+        let now = self.clock.now();
+        if !row.holds(now) {
             return Err(EngineError::NotAuthenticated);
+        }
+        if row.token.last_used_at.is_none_or(|last| now.since(last) >= MINUTE) {
+            self.note_use(row.token.id, now);
         }
         Ok(Principal {
             account: row.account.id,
@@ -47,6 +55,18 @@ impl Engine {
             only_project: row.token.project,
             at_most: row.token.role,
         })
+    }
+
+    /// Notes the use, beside the request: a store that cannot be written at the moment holds no reader up.
+    fn note_use(&self, token: TokenId, now: Micros) {
+        let Ok(place) = Arc::clone(&self.noting).try_acquire_owned() else { return };
+        let ledger = self.ledger.clone();
+        tokio::spawn(async move {
+            if let Err(error) = ledger.touch_token(token, now).await {
+                tracing::debug!(%error, "a token's use could not be noted");
+            }
+            drop(place);
+        });
     }
 
     /// The caller's role in a project, if any.

@@ -39,7 +39,7 @@ pub async fn hold_async(name: &'static str) {
     }
 }
 
-fn folder() -> Option<&'static Path> {
+pub(crate) fn folder() -> Option<&'static Path> {
     static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
     FOLDER.get_or_init(|| env::var_os(VARIABLE).map(PathBuf::from)).as_deref()
 }

@@ -7,7 +7,7 @@
 //! minute at most; then the `hit` file is removed. The file says which reach is meant: `ROLE NUMBER`, where a process has the role that stands among
 //! its arguments (`serve`, `session-worker`, `keeper`), and the number counts that process's reaches from when the
 //! file was there. An empty file means the next reach of any process. A file `POINT.slow` with a number of
-//! milliseconds makes every reach take so much longer.
+//! milliseconds makes every reach take so much longer. A file `notices.cut` silences every bell.
 #![forbid(unsafe_code)]
 
 pub mod disk;
@@ -24,6 +24,17 @@ pub const VARIABLE: &str = "AGENT_MATE_FAULTS";
 
 /// Whether points are compiled in.
 pub const COMPILED_IN: bool = cfg!(feature = "points");
+
+/// Whether a test cuts every path by which one process tells another that it is worth looking: a file `notices.cut`
+/// lies in the folder. Never without points compiled in.
+#[must_use]
+pub fn notices_are_cut() -> bool {
+    #[cfg(feature = "points")]
+    let cut = held::folder().is_some_and(|folder| folder.join("notices.cut").exists());
+    #[cfg(not(feature = "points"))]
+    let cut = false;
+    cut
+}
 
 /// The variable and its value, for a child whose surroundings are named one by one.
 #[cfg(not(feature = "points"))]

@@ -77,6 +77,14 @@ EventType, "an event type" {
     ApprovalWithdrawn = "approval.withdrawn",
     /// A person took leave back: an answer that was not used yet, or a permission for the rest of a task.
     ApprovalRevoked = "approval.revoked",
+    /// An account that may act in the project was disabled.
+    AccountDisabled = "account.disabled",
+    /// It was enabled again.
+    AccountEnabled = "account.enabled",
+    /// A token that was good for the project was revoked.
+    TokenRevoked = "token.revoked",
+    /// A connection was removed of which something was granted.
+    ConnectionRemoved = "connection.removed",
     /// A member was added, or the role changed.
     MemberSet = "member.set",
     /// A member was removed.
@@ -122,6 +130,8 @@ EventType, "an event type" {
     StopStep = "stop.step",
     /// Every process of the session was seen to be gone.
     ContainerEmpty = "container.empty",
+    /// The task lost authority, or a part of it; names what was in flight at that moment, which is not undone.
+    AuthorityChanged = "authority.changed",
     /// A call was refused.
     OperationDenied = "operation.denied",
     /// A call waits for a person's leave.

@@ -7,7 +7,7 @@ use crate::{
     problem::Problem,
 };
 use http::StatusCode;
-use mate_engine::EngineError;
+use mate_engine::{EngineError, Verb};
 use mate_store::Claim;
 use serde_json::Value;
 use uuid::Uuid;
@@ -68,7 +68,14 @@ where
     let fresh = claim == Claim::Fresh;
     let claimed_at = match claim {
         Claim::Mismatch => return Err(EngineError::KeyReused.into()),
-        Claim::Replay { status, body } => return replay(status, &body),
+        Claim::Replay { status, body } => {
+            let answer = replay(status, &body)?;
+            // The address was judged again; a project that only the body names was not.
+            if let Some(project) = answer.body["project"].as_str().and_then(|id| id.parse().ok()) {
+                state.engine.demand(&caller.who, project, Verb::ProjectShow).await?;
+            }
+            return Ok(answer);
+        }
         Claim::Fresh => now,
         // At the same moment, or by a process that died. Either way `act` finds what was made.
         Claim::InProgress { since } => since.unwrap_or(now),

@@ -38,6 +38,7 @@ pub(crate) fn token(token: &Token, now: Micros) -> Value {
         "project": token.project,
         "role": token.role,
         "created_at": rfc3339(token.created_at),
+        "last_used_at": rfc3339_opt(token.last_used_at),
         "expires_at": rfc3339_opt(token.expires_at),
         "revoked_at": rfc3339_opt(token.revoked_at),
     })

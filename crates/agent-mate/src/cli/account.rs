@@ -8,6 +8,7 @@ use super::{
 };
 use clap::Subcommand;
 use mate_server::wire::AddAccount;
+use serde_json::json;
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -19,6 +20,16 @@ pub(crate) enum AccountVerb {
         /// It may manage accounts, connections, runtimes and policies
         #[arg(long)]
         admin: bool,
+    },
+    /// Disable one: its tokens open nothing from here on, and its tasks may call nothing any more
+    Disable {
+        /// Its name or id
+        account: String,
+    },
+    /// Enable one again
+    Enable {
+        /// Its name or id
+        account: String,
     },
     /// List the accounts
     List {
@@ -40,9 +51,21 @@ pub(crate) async fn run(verb: AccountVerb, context: &Context) -> Result<Exit, Fa
             ];
             screen.made(&made, &format!("Account {name} is made."), &next)?;
         }
+        AccountVerb::Disable { account } => {
+            let done = client.post(&["accounts", &account, "disable"], &json!({}), None).await?;
+            let said = format!(
+                "{account} is disabled. What its tasks did stays done, and their processes go on until stopped."
+            );
+            screen.made(&done, &said, &[format!("agent-mate account enable {account}")])?;
+        }
+        AccountVerb::Enable { account } => {
+            let done = client.post(&["accounts", &account, "enable"], &json!({}), None).await?;
+            screen.made(&done, &format!("{account} is enabled again."), &[])?;
+        }
         AccountVerb::List { page } => {
             let columns = [
                 column("NAME", "name"),
+                column("STATE", "state"),
                 column("ADMIN", "admin"),
                 column("MADE", "created_at"),
                 column("DISABLED", "disabled_at"),

@@ -75,6 +75,14 @@ impl Failure {
         Self::new(Exit::Internal, "internal", detail)
     }
 
+    /// What a problem document says that came within a stream: it carries its status itself.
+    pub(crate) fn of_told(body: &[u8]) -> Self {
+        let problem: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
+        let status =
+            problem.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
+        Self::of_problem(status.unwrap_or(500), body)
+    }
+
     /// What a problem document (RFC 9457) says.
     pub(crate) fn of_problem(status: u16, body: &[u8]) -> Self {
         let problem: Value = serde_json::from_slice(body).unwrap_or(Value::Null);

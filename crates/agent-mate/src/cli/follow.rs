@@ -116,6 +116,9 @@ impl Following<'_> {
                     self.cursor = None;
                     return Ok(None);
                 }
+                if frame.event == "closed" || frame.event == "problem" {
+                    return Err(Failure::of_told(frame.data.as_bytes()));
+                }
                 let event: Value = serde_json::from_str(&frame.data)
                     .map_err(|error| Failure::internal(format!("an event is not JSON: {error}")))?;
                 moved |= text_at(&event, "type").starts_with("task.");

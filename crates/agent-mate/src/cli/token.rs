@@ -31,6 +31,9 @@ pub(crate) enum TokenVerb {
     },
     /// List the tokens, without their secrets
     List {
+        /// Whose; for administrators [default: yours]
+        #[arg(long)]
+        account: Option<String>,
         #[command(flatten)]
         page: PageArgs,
     },
@@ -52,17 +55,22 @@ pub(crate) async fn run(verb: TokenVerb, context: &Context) -> Result<Exit, Fail
                 ["keep it now: it is not shown again".to_owned(), "use it as AGENT_MATE_TOKEN".to_owned()];
             screen.made(&made, &format!("{}  {secret}", text_at(&made, "id")), &next)?;
         }
-        TokenVerb::List { page } => {
+        TokenVerb::List { account, page } => {
             let columns = [
                 column("ID", "id"),
                 column("STATE", "state"),
                 column("PROJECT", "project"),
                 column("ROLE", "role"),
                 column("MADE", "created_at"),
+                column("USED", "last_used_at"),
                 column("ENDS", "expires_at"),
                 column("ACCOUNT", "account"),
             ];
-            screen.list(&client.get(&["tokens"], &page.query(&[])).await?, &columns, "No tokens.")?;
+            screen.list(
+                &client.get(&["tokens"], &page.query(&[("account", account.as_deref())])).await?,
+                &columns,
+                "No tokens.",
+            )?;
         }
         TokenVerb::Revoke { token } => {
             let done = client.post(&["tokens", &token, "revoke"], &json!({}), None).await?;

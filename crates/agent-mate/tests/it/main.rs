@@ -62,6 +62,10 @@ mod repository;
 mod resolving;
 #[cfg(test)]
 mod resuming;
+// Built with fault points, as the crash tests are.
+#[cfg(test)]
+#[cfg(feature = "faults")]
+mod revocation;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]
@@ -72,6 +76,8 @@ mod spending;
 mod stopping;
 #[cfg(test)]
 mod survival;
+#[cfg(test)]
+mod tenants;
 #[cfg(test)]
 mod upstream_tasks;
 #[cfg(test)]

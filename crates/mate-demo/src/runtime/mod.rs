@@ -6,6 +6,7 @@
 //!
 //! The script is `STUB[[ [step, ...] ]]`; the last one in the prompt counts. See [`script::Step`].
 
+mod again;
 mod http;
 mod mcp;
 mod pipe;

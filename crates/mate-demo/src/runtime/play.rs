@@ -96,6 +96,9 @@ impl Turn {
             let all = calls.iter().map(|call| self.call(call, deaf, step.silent));
             futures_join(all).await;
         }
+        if let Some(again) = &step.again {
+            self.again(again, deaf).await;
+        }
         if let Some(text) = &step.text {
             self.say(text, step.chunks, step.gap_ms).await;
         }
@@ -171,7 +174,7 @@ impl Turn {
         self.session.say("agent_message_chunk", &format!("{}: {text}\n", call.tool)).await;
     }
 
-    async fn make(&self, call: &Call, id: &str, deaf: bool) -> Result<Value, String> {
+    pub(super) async fn make(&self, call: &Call, id: &str, deaf: bool) -> Result<Value, String> {
         let found = match (call.unlisted, self.servers.first()) {
             (true, Some(server)) => Some((server, call.tool.clone())),
             (true, None) | (false, _) => self.find(&call.tool).await,
@@ -257,7 +260,7 @@ async fn until_cancelled(cancelled: &mut watch::Receiver<bool>) {
 }
 
 /// An id that no other call has, of this process or of another one.
-fn call_id() -> String {
+pub(super) fn call_id() -> String {
     static PROCESS: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
     let process = PROCESS.get_or_init(|| RandomState::new().build_hasher().finish());
     format!("call-{process:016x}-{}", CALLS.fetch_add(1, Ordering::Relaxed) + 1)

@@ -44,6 +44,8 @@ pub(super) struct Step {
     pub(super) silent: bool,
     /// Make these calls at the same time.
     pub(super) tools: Vec<Call>,
+    /// Make a call again and again.
+    pub(super) again: Option<Again>,
     /// Say this, in `chunks` pieces with `gap_ms` between them.
     pub(super) text: Option<String>,
     /// Into how many pieces `text` is cut.
@@ -90,6 +92,21 @@ pub(super) struct Call {
     pub(super) call_id: Option<String>,
     #[serde(default)]
     pub(super) give_up_ms: Vec<u64>,
+}
+
+/// A call that is made again and again, each time with another text.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Again {
+    /// The tool's full name, whatever is listed.
+    pub(super) tool: String,
+    /// How often, in milliseconds; none overlaps the one before it.
+    pub(super) every_ms: u64,
+    /// What each text begins with; its number follows.
+    pub(super) name: String,
+    /// Each text is appended to this file, as a line, before its call is made.
+    pub(super) log: PathBuf,
+    /// Once this file is there, it is enough.
+    pub(super) until: PathBuf,
 }
 
 /// The script in a prompt; `None` when there is none.

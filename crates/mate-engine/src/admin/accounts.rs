@@ -2,8 +2,9 @@
 
 use super::{Listing, Paging, check};
 use crate::{Engine, EngineError, Principal, Verb};
-use mate_model::{AccountId, records::Account};
+use mate_model::{AccountId, event::EventType, records::Account};
 use mate_store::LedgerError;
+use serde_json::json;
 use uuid::Uuid;
 
 impl Engine {
@@ -58,24 +59,46 @@ impl Engine {
     /// next call. Disabled already: nothing changes.
     ///
     /// # Errors
-    /// Not an administrator; one's own account, so that one administrator is always left; the ledger's.
+    /// Not an administrator; `last_administrator`, when nobody would be left to administer accounts; the ledger's.
     pub async fn disable_account(&self, who: &Principal, name_or_id: &str) -> Result<Account, EngineError> {
         self.demand_here(who, Verb::AccountDisable).await?;
         let account = self.account(who, name_or_id).await?;
-        if account.id == who.account {
-            return Err(EngineError::refused(
-                "own_account",
-                "you cannot disable your own account: let another administrator do it",
-            ));
-        }
         if account.disabled_at.is_some() {
             return Ok(account);
         }
         match self.ledger.disable_account(account.id, self.writing_time().await?).await {
+            Ok(()) => self.tell_of_account(who, &account, EventType::AccountDisabled).await,
             // Somebody was faster: the wish is fulfilled.
-            Ok(()) | Err(LedgerError::NotFound(_)) => self.account(who, name_or_id).await,
-            Err(error) => Err(error.into()),
+            Err(LedgerError::NotFound(_)) => {}
+            Err(error) => return Err(error.into()),
         }
+        self.account(who, name_or_id).await
+    }
+
+    /// Enables an account again: its tokens open what they opened, unless they were revoked or have expired. Enabled
+    /// already: nothing changes.
+    ///
+    /// # Errors
+    /// Not an administrator; the ledger's.
+    pub async fn enable_account(&self, who: &Principal, name_or_id: &str) -> Result<Account, EngineError> {
+        self.demand_here(who, Verb::AccountEnable).await?;
+        let account = self.account(who, name_or_id).await?;
+        if account.disabled_at.is_none() {
+            return Ok(account);
+        }
+        self.writing_time().await?;
+        match self.ledger.enable_account(account.id).await {
+            Ok(()) => self.tell_of_account(who, &account, EventType::AccountEnabled).await,
+            Err(LedgerError::NotFound(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.account(who, name_or_id).await
+    }
+
+    async fn tell_of_account(&self, who: &Principal, account: &Account, kind: EventType) {
+        self.log_change(who, kind, &account.name);
+        let data = json!({ "by": who.account, "account": account.id });
+        self.tell_projects_of(account.id, None, kind, &data).await;
     }
 
     /// What a text that names an account means; for callers that judge on their own.

@@ -5,11 +5,13 @@ use crate::{Engine, EngineError, Principal, Verb};
 use mate_guard::{Place, Secret};
 use mate_model::{
     ConnectionId,
+    event::EventType,
     records::{Connection, ConnectionSettings, Reach},
     verification::Recipe,
     words::EffectClass,
 };
 use mate_store::LedgerError;
+use serde_json::json;
 use std::{collections::BTreeMap, fmt};
 use uuid::Uuid;
 use zeroize::Zeroizing;
@@ -258,7 +260,14 @@ impl Engine {
     ) -> Result<Connection, EngineError> {
         self.demand_here(who, Verb::ConnectionRemove).await?;
         let connection = self.connection(who, name_or_id).await?;
-        self.ledger.remove_connection(connection.id, self.writing_time().await?).await?;
+        let at = self.writing_time().await?;
+        let projects = self.ledger.granted_to(connection.id, Paging::MOST).await?;
+        self.ledger.remove_connection(connection.id, at).await?;
+        self.log_change(who, EventType::ConnectionRemoved, &connection.name);
+        let data = json!({
+            "by": who.account, "connection": connection.id, "connection_name": connection.name,
+        });
+        self.tell_projects(projects, EventType::ConnectionRemoved, &data).await;
         Ok(connection)
     }
 }

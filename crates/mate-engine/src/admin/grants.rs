@@ -229,7 +229,8 @@ impl Engine {
             return Ok(named);
         }
         let at = self.writing_time().await?;
-        let data = json!({ "by": who.account, "grant": grant.id });
+        let running = self.at_work(grant.project).await?;
+        let data = json!({ "by": who.account, "grant": grant.id, "running_tasks": running });
         let draft = Draft { kind: EventType::GrantRevoked, task: None, turn: None, at, data };
         match self.ledger.revoke_grant(grant.project, grant.id, at, draft).await {
             Ok(()) | Err(LedgerError::NotFound(_)) => self.grant(who, id).await,

@@ -72,6 +72,7 @@ impl Engine {
             expires_at: None,
             revoked_at: None,
             created_at: self.writing_time().await?,
+            last_used_at: None,
         };
         self.ledger.add_token(&row).await?;
         Ok(Initialised { account, project, token })

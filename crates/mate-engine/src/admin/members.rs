@@ -41,7 +41,11 @@ impl Engine {
         }
         let at = self.writing_time().await?;
         let member = Member { project: project.id, account: account.id, role, added_at: at };
-        let data = json!({ "by": who.account, "account": account.id, "role": role });
+        let running = self.at_work(project.id).await?;
+        let before = self.ledger.role_of(project.id, account.id).await?;
+        let data = json!({
+            "by": who.account, "account": account.id, "role": role, "before": before, "running_tasks": running,
+        });
         let draft = Draft { kind: EventType::MemberSet, task: None, turn: None, at, data };
         self.ledger.set_member(&member, draft).await?;
         Ok(NamedMember { member, name: account.name })
@@ -61,7 +65,8 @@ impl Engine {
         let account = self.find_account(account).await?.ok_or(EngineError::NotFound)?;
         self.leave_an_owner(project.id, account.id).await?;
         let at = self.writing_time().await?;
-        let data = json!({ "by": who.account, "account": account.id });
+        let running = self.at_work(project.id).await?;
+        let data = json!({ "by": who.account, "account": account.id, "running_tasks": running });
         let draft = Draft { kind: EventType::MemberRemoved, task: None, turn: None, at, data };
         match self.ledger.remove_member(project.id, account.id, draft).await {
             Ok(()) => Ok(account),

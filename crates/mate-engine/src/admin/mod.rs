@@ -16,6 +16,7 @@ mod renew;
 pub mod runtimes;
 pub mod sessions;
 pub mod tokens;
+mod told;
 
 pub use connections::NewConnection;
 pub use grants::{NamedGrant, NewGrant, NewTerms};

@@ -133,13 +133,8 @@ impl Engine {
             return Ok(project);
         }
         let at = self.writing_time().await?;
-        let draft = Draft {
-            kind: EventType::ProjectArchived,
-            task: None,
-            turn: None,
-            at,
-            data: json!({ "by": who.account }),
-        };
+        let data = json!({ "by": who.account, "running_tasks": self.at_work(project.id).await? });
+        let draft = Draft { kind: EventType::ProjectArchived, task: None, turn: None, at, data };
         match self.ledger.archive_project(project.id, at, draft).await {
             Ok(()) | Err(LedgerError::NotFound(_)) => {
                 self.project(who, name_or_id, Verb::ProjectArchive).await

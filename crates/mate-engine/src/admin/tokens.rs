@@ -3,8 +3,9 @@
 use super::{Listing, Paging, check};
 use crate::{Engine, EngineError, Needs, Principal, Verb};
 use mate_guard::ApiToken;
-use mate_model::{TokenId, records::Token, words::Role};
+use mate_model::{Micros, TokenId, event::EventType, records::Token, words::Role};
 use mate_store::LedgerError;
+use serde_json::json;
 use uuid::Uuid;
 
 /// What a token is made of.
@@ -57,6 +58,7 @@ impl Engine {
         };
         let at = self.writing_time().await?;
         let expires_at = new.expires.as_deref().map(|text| check::expires(text, at)).transpose()?;
+        let expires_at = self.no_later_than_own(who, expires_at).await?;
         let secret = ApiToken::mint(self.entropy.as_ref());
         let token = Token {
             id: TokenId::new(id),
@@ -67,6 +69,7 @@ impl Engine {
             expires_at,
             revoked_at: None,
             created_at: at,
+            last_used_at: None,
         };
         match self.ledger.add_token(&token).await {
             Ok(()) => Ok(Shown { token, secret: Some(secret) }),
@@ -75,6 +78,23 @@ impl Engine {
                 None => Err(taken.into()),
             },
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The end of a new token: not later than that of the token it is made with.
+    async fn no_later_than_own(
+        &self,
+        who: &Principal,
+        wanted: Option<Micros>,
+    ) -> Result<Option<Micros>, EngineError> {
+        let own = self.ledger.token(who.token).await?.and_then(|token| token.expires_at);
+        match (own, wanted) {
+            (Some(own), Some(wanted)) if own < wanted => Err(EngineError::invalid(
+                "expires",
+                "is later than the end of the token that you use: leave it out to end with that",
+            )),
+            (Some(own), None) => Ok(Some(own)),
+            (_, wanted) => Ok(wanted),
         }
     }
 
@@ -112,9 +132,16 @@ impl Engine {
         }
         self.keep_a_way_in(&token).await?;
         match self.ledger.revoke_token(id, self.writing_time().await?).await {
-            Ok(()) | Err(LedgerError::NotFound(_)) => self.visible_token(who, id).await,
-            Err(error) => Err(error.into()),
+            Ok(()) => {
+                self.log_change(who, EventType::TokenRevoked, &id.to_string());
+                let data = json!({ "by": who.account, "token": id, "account": token.account });
+                let kind = EventType::TokenRevoked;
+                self.tell_projects_of(token.account, token.project, kind, &data).await;
+            }
+            Err(LedgerError::NotFound(_)) => {}
+            Err(error) => return Err(error.into()),
         }
+        self.visible_token(who, id).await
     }
 
     /// Refuses to revoke the last unlimited token in force of an administrator: nobody could make another.

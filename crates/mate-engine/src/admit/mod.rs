@@ -6,6 +6,7 @@
 
 mod admitted;
 mod asking;
+mod changed;
 mod decided;
 mod deny;
 mod explain;
@@ -84,6 +85,10 @@ pub struct Admission {
     /// Held shared from the last look at the turn to the permit, and alone while the desk closes.
     gate: tokio::sync::RwLock<()>,
     standing: RwLock<Option<Arc<Standing>>>,
+    /// The standing that was compared last with what went before, for the record of what was lost.
+    told: RwLock<Option<Arc<Standing>>>,
+    /// Held while that is compared and written down.
+    noting: tokio::sync::Mutex<()>,
     twins: Twins,
     questions: Questions,
     seen: Seen,
@@ -130,6 +135,8 @@ impl Admission {
             current: RwLock::new(None),
             gate: tokio::sync::RwLock::default(),
             standing: RwLock::new(None),
+            told: RwLock::new(None),
+            noting: tokio::sync::Mutex::default(),
             twins: Twins::default(),
             questions: Questions::default(),
             seen: Seen::default(),
@@ -174,6 +181,9 @@ impl Admission {
     /// Ends admission: when this returns, no further intent is written for the turn, no question is
     /// open, and nothing waits for a person.
     pub async fn close(&self) {
+        if let Err(error) = self.note_changes().await {
+            tracing::warn!(%error, "it could not be written down what authority the task has lost");
+        }
         self.set_current(None);
         drop(self.gate.write().await);
         self.drop_questions().await;

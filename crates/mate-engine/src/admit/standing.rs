@@ -21,12 +21,12 @@ pub(crate) struct Standing {
     pub(super) version: i64,
     /// The task that it is about.
     pub(super) task: TaskId,
-    /// Why nothing is allowed, if nothing is.
-    lost: Option<&'static str>,
+    /// Why nothing is allowed, if nothing is, and since when, where that is on record.
+    pub(super) lost: Option<(&'static str, Option<Micros>)>,
     /// When the token ends, if it does.
     token_expires: Option<Micros>,
     /// The project's live grants.
-    grants: Vec<Grant>,
+    pub(super) grants: Vec<Grant>,
     /// The connections that they name, as far as these still exist.
     connections: Vec<Connection>,
     /// The tools' definitions under these grants.
@@ -93,22 +93,24 @@ async fn policies(
 pub(crate) async fn lost_authority(engine: &Engine, task: &Task) -> Result<Option<String>, EngineError> {
     let authority = engine.ledger.authority_of(task.id).await?.ok_or(EngineError::NotFound)?;
     let expired = authority.token_expires_at.is_some_and(|end| engine.clock.now() >= end);
-    Ok(lost(&authority, task.project).or(expired.then_some(EXPIRED)).map(str::to_owned))
+    let lost = lost(&authority, task.project).map(|(why, _)| why);
+    Ok(lost.or(expired.then_some(EXPIRED)).map(str::to_owned))
 }
 
 const EXPIRED: &str = "the token that submitted the task has expired";
 
-fn lost(authority: &TaskAuthority, project: ProjectId) -> Option<&'static str> {
+/// Why, and since when where that is on record.
+fn lost(authority: &TaskAuthority, project: ProjectId) -> Option<(&'static str, Option<Micros>)> {
     let role = authority.role.map(|role| authority.token_role.map_or(role, |most| role.min(most)));
     let elsewhere = authority.token_project.is_some_and(|only| only != project);
-    if authority.proposer_disabled_at.is_some() {
-        Some("the account that submitted the task is disabled")
-    } else if authority.token_revoked_at.is_some() {
-        Some("the token that submitted the task was revoked")
-    } else if authority.project_archived_at.is_some() {
-        Some("the project is archived")
+    if let Some(at) = authority.proposer_disabled_at {
+        Some(("the account that submitted the task is disabled", Some(at)))
+    } else if let Some(at) = authority.token_revoked_at {
+        Some(("the token that submitted the task was revoked", Some(at)))
+    } else if let Some(at) = authority.project_archived_at {
+        Some(("the project is archived", Some(at)))
     } else if elsewhere || role.is_none_or(|role| role < Role::Operator) {
-        Some("who submitted the task may no longer act in the project")
+        Some(("who submitted the task may no longer act in the project", None))
     } else {
         None
     }
@@ -180,7 +182,7 @@ impl Standing {
 
     /// Whether the task may act at all.
     pub(super) fn may_act(&self, now: Micros) -> Result<(), (DenyReason, String)> {
-        if let Some(why) = self.lost {
+        if let Some((why, _)) = self.lost {
             return Err((DenyReason::NotAuthorised, why.to_owned()));
         }
         if self.token_expires.is_some_and(|end| now >= end) {

@@ -36,6 +36,8 @@ pub struct Token {
     pub revoked_at: Option<Micros>,
     /// When it was made.
     pub created_at: Micros,
+    /// When it was shown last, to the minute, if it was.
+    pub last_used_at: Option<Micros>,
 }
 
 /// An account's role in a project.

@@ -21,6 +21,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
         .post("/accounts", Verb::AccountAdd, add)
         .get("/accounts/{account}", Verb::AccountShow, show)
         .post("/accounts/{account}/disable", Verb::AccountDisable, disable)
+        .post("/accounts/{account}/enable", Verb::AccountEnable, enable)
 }
 
 async fn list(
@@ -62,6 +63,19 @@ async fn disable(
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |_| {
         Ok(Made::changed(views::account(state.engine.disable_account(&caller.who, &account).await?)))
+    })
+    .await
+}
+
+async fn enable(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(account): Segments<String>,
+    ask: Ask,
+    Body(_, bytes): Body<crate::wire::Stop>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        Ok(Made::changed(views::account(state.engine.enable_account(&caller.who, &account).await?)))
     })
     .await
 }

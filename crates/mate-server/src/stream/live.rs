@@ -161,9 +161,15 @@ impl Live {
             return None;
         }
         self.over = true;
+        // The caller may no longer see it.
+        let closed = matches!(
+            error,
+            EngineError::NotAuthenticated | EngineError::NotAllowed { .. } | EngineError::NotFound
+        );
+        let name = if closed { "closed" } else { "problem" };
         let problem = Problem::from(error);
         let mut buffer = BytesMut::new();
-        frame::put(&mut buffer, Some("problem"), None, &problem);
+        frame::put(&mut buffer, Some(name), None, &problem);
         Some(buffer.freeze())
     }
 

@@ -1,6 +1,7 @@
 //! The HTTP interface over a real ledger and real journals, through the router and through real sockets.
 #![expect(clippy::expect_used, reason = "a test says with it what it needs")]
 
+mod access;
 mod bad_input;
 mod events;
 mod house;

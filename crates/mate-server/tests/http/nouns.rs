@@ -169,7 +169,10 @@ async fn a_disabled_account_opens_nothing() {
     let house = House::new().await;
     let token = house.stranger("mary").await;
     house.call_as(&token, "GET", "/api/v1/accounts/mary", None).await.expect(200);
-    assert_eq!(house.post("/api/v1/accounts/owner/disable", json!({})).await.problem(409), "own_account");
+    assert_eq!(
+        house.post("/api/v1/accounts/owner/disable", json!({})).await.problem(409),
+        "last_administrator"
+    );
     let disabled = house.post("/api/v1/accounts/mary/disable", json!({})).await.expect(200);
     assert_eq!(disabled["state"], "disabled");
     assert_eq!(

@@ -30,6 +30,7 @@ const IN_STATE: &str = select!("WHERE session = $1 AND number > $2 AND state = $
 const OF_TASK: &str = select!("WHERE session = $1 AND task = $2 AND number > $3 ORDER BY number LIMIT $4");
 const OF_TASK_IN_STATE: &str =
     select!("WHERE session = $1 AND task = $2 AND number > $3 AND state = $4 ORDER BY number LIMIT $5");
+const LATEST: &str = select!("WHERE session = $1 AND task = $2 ORDER BY number DESC LIMIT $3");
 const OPEN: &str = select!(
     "WHERE session = $1 AND number > $2 AND state IN ('awaiting_approval', 'in_flight') ORDER BY number LIMIT $3"
 );
@@ -92,6 +93,15 @@ impl JournalReader {
             }
         };
         Page::read(&rows, limit, decode, |row| row.int("number"))
+    }
+
+    /// The last operations of a task, the latest first; rows that cannot be read are left out.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn latest_operations(&self, task: TaskId, limit: u32) -> Result<Vec<Operation>, StoreError> {
+        let rows = self.db.fetch(LATEST, params![self.key.clone(), task, i64::from(limit)]).await?;
+        Ok(rows.iter().filter_map(|row| decode(row).ok()).collect())
     }
 
     /// Operations that wait for leave or are in flight, after number `after`. Does not grow with history.

@@ -1,6 +1,6 @@
 //! Accounts: who acts.
 
-use super::{Ledger, LedgerError};
+use super::{Ledger, LedgerError, error::Refused};
 use crate::{
     Row, Statement, StoreError, decode,
     page::Page,
@@ -15,6 +15,13 @@ const BY_NAME: &str = "SELECT id, name, admin, disabled_at, created_at FROM acco
 const LIST: &str = "SELECT id, name, admin, disabled_at, created_at FROM accounts WHERE id > $1
     ORDER BY id LIMIT $2";
 const DISABLE: &str = "UPDATE accounts SET disabled_at = $2 WHERE id = $1 AND disabled_at IS NULL";
+const ENABLE: &str = "UPDATE accounts SET disabled_at = NULL WHERE id = $1 AND disabled_at IS NOT NULL";
+/// Changes nothing, and no row when the account was the last administrator with an unlimited token in force.
+const AN_ADMINISTRATOR_IS_LEFT: &str =
+    "UPDATE accounts SET admin = admin WHERE id = $1 AND (admin = 0 OR EXISTS (
+    SELECT 1 FROM accounts o JOIN tokens k ON k.account = o.id
+        WHERE o.admin = 1 AND o.disabled_at IS NULL AND k.project IS NULL AND k.role IS NULL
+            AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2)))";
 
 fn decode(row: &Row) -> Result<Account, StoreError> {
     Ok(Account {
@@ -76,9 +83,27 @@ impl Ledger {
     /// Disables an account: from here on it has no authority.
     ///
     /// # Errors
-    /// [`LedgerError::NotFound`] when there is none that is not disabled, and the store's.
+    /// [`LedgerError::NotFound`] when there is none that is not disabled, [`LedgerError::LastAdministrator`], and the
+    /// store's.
     pub async fn disable_account(&self, id: AccountId, at: Micros) -> Result<(), LedgerError> {
-        let disabled = self.authorise(vec![Statement::one(DISABLE, params![id, at])]).await;
-        disabled.map_err(|refused| refused.changing("account"))
+        let disable = Statement::one(DISABLE, params![id, at]);
+        let left = Statement::one(AN_ADMINISTRATOR_IS_LEFT, params![id, at]);
+        let disabled = self.authorise(vec![disable, left]).await;
+        disabled.map_err(|refused| {
+            if matches!(refused, Refused::Guard(1)) {
+                LedgerError::LastAdministrator
+            } else {
+                refused.changing("account")
+            }
+        })
+    }
+
+    /// Enables an account that was disabled.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotFound`] when there is none that is disabled, and the store's.
+    pub async fn enable_account(&self, id: AccountId) -> Result<(), LedgerError> {
+        let enabled = self.authorise(vec![Statement::one(ENABLE, params![id])]).await;
+        enabled.map_err(|refused| refused.changing("account"))
     }
 }

@@ -18,6 +18,9 @@ pub enum LedgerError {
     /// The request's idempotency key was claimed before.
     #[error("the request's key was used before: answer from its record")]
     KeyUsed,
+    /// Nobody would be left to administer accounts.
+    #[error("no other administrator with a token in force would be left: make one first")]
+    LastAdministrator,
     /// The project takes no new work.
     #[error("the project is archived: it takes no new work")]
     Archived,

@@ -7,7 +7,7 @@ use crate::{
     params::{json, one_more, params},
 };
 use mate_model::{
-    GrantId, Micros, ProjectId,
+    ConnectionId, GrantId, Micros, ProjectId,
     event::Draft,
     limit::{Amount, Spend},
     records::{Grant, Terms},
@@ -28,6 +28,8 @@ const IN_FORCE: &str = "SELECT g.id, g.project, g.connection, g.tools, g.effect,
         g.max_spend, g.used_spend, g.cost, g.spend_fields
     FROM grants g JOIN connections c ON c.id = g.connection
     WHERE g.project = $1 AND g.revoked_at IS NULL AND c.removed_at IS NULL AND g.id > $2 ORDER BY g.id LIMIT $3";
+const PROJECTS: &str = "SELECT DISTINCT project FROM grants WHERE connection = $1 AND revoked_at IS NULL
+    ORDER BY project LIMIT $2";
 const REVOKE: &str = "UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
 const RESERVE: &str = "UPDATE grants SET used_calls = used_calls + 1, used_spend = used_spend + $2
     WHERE id = $1 AND revoked_at IS NULL AND (max_calls IS NULL OR used_calls < max_calls)
@@ -69,6 +71,19 @@ fn spend(row: &Row) -> Result<Option<Spend>, StoreError> {
 }
 
 impl Ledger {
+    /// Projects that something of the connection is granted to.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`].
+    pub async fn granted_to(
+        &self,
+        connection: ConnectionId,
+        limit: u32,
+    ) -> Result<Vec<ProjectId>, StoreError> {
+        let rows = self.db.fetch(PROJECTS, params![connection, i64::from(limit)]).await?;
+        rows.iter().map(|row| row.parse("project")).collect()
+    }
+
     /// Adds a grant.
     ///
     /// # Errors

@@ -15,12 +15,16 @@ const ADD: &str = "INSERT INTO tokens (id, account, hash, project, role, expires
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 const BY_HASH: &str =
     "SELECT t.id, t.account, t.hash, t.project, t.role, t.expires_at, t.revoked_at, t.created_at,
+        t.last_used_at,
         a.name AS account_name, a.admin, a.disabled_at, a.created_at AS account_created_at
     FROM tokens t JOIN accounts a ON a.id = t.account WHERE t.hash = $1";
-const LIST: &str = "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at
+const LIST: &str = "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at, last_used_at
     FROM tokens WHERE account = $1 AND id > $2 ORDER BY id LIMIT $3";
-const BY_ID: &str = "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at
+const BY_ID: &str =
+    "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at, last_used_at
     FROM tokens WHERE id = $1";
+const TOUCH: &str =
+    "UPDATE tokens SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
 const REVOKE: &str = "UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
 
 /// A token with the account that it speaks for, as they stand now. The caller judges them.
@@ -52,6 +56,7 @@ fn decode(row: &Row) -> Result<Token, StoreError> {
         expires_at: decode::opt_micros(row, "expires_at")?,
         revoked_at: decode::opt_micros(row, "revoked_at")?,
         created_at: decode::micros(row, "created_at")?,
+        last_used_at: decode::opt_micros(row, "last_used_at")?,
     })
 }
 
@@ -115,6 +120,14 @@ impl Ledger {
         let after = after.map_or_else(String::new, |id| id.to_string());
         let rows = self.db.fetch(LIST, params![account, after, one_more(limit)]).await?;
         Page::read(&rows, limit, decode, |row| row.parse("id"))
+    }
+
+    /// Notes when a token was shown last.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn touch_token(&self, id: TokenId, at: Micros) -> Result<(), StoreError> {
+        self.db.execute(Statement::any(TOUCH, params![id, at])).await.map(|_| ())
     }
 
     /// Revokes a token.

@@ -112,10 +112,11 @@ async fn g07_every_change_of_authority_raises_the_version(world: World) {
         ledger.remove_connection(world.connection, at(2)),
         ledger.revoke_token(world.token, at(2)),
         ledger.disable_account(bob.id, at(2)),
+        ledger.enable_account(bob.id),
         ledger.archive_project(world.project, at(2), draft(EventType::ProjectArchived, None)),
     );
     // What was refused raises nothing.
-    assert_eq!(ledger.disable_account(bob.id, at(3)).await, Err(LedgerError::NotFound("account")));
+    assert_eq!(ledger.enable_account(bob.id).await, Err(LedgerError::NotFound("account")));
     assert_eq!(ledger.authorisation_version().await.unwrap(), version);
 }
 
@@ -130,6 +131,7 @@ async fn a_tokens_authority_is_judged_as_it_stands(world: World) {
         expires_at: Some(at(50)),
         revoked_at: None,
         created_at: at(1),
+        last_used_at: None,
     };
     ledger.add_token(&token).await.unwrap();
     let authority = ledger.authority([9; 32]).await.unwrap().unwrap();
@@ -139,6 +141,13 @@ async fn a_tokens_authority_is_judged_as_it_stands(world: World) {
     assert_eq!(ledger.tokens(world.account, None, 10).await.unwrap().items.len(), 2);
     ledger.revoke_token(token.id, at(3)).await.unwrap();
     assert!(!ledger.authority([9; 32]).await.unwrap().unwrap().holds(at(4)));
+    let alone = ledger.disable_account(world.account, at(4)).await;
+    assert_eq!(alone, Err(LedgerError::LastAdministrator), "nobody else administers");
+    assert!(ledger.authority([7; 32]).await.unwrap().unwrap().holds(at(4)), "nothing was half-done");
+    world.add_another_administrator().await;
+    ledger.touch_token(world.token, at(4)).await.unwrap();
+    ledger.touch_token(world.token, at(3)).await.unwrap();
+    assert_eq!(ledger.token(world.token).await.unwrap().unwrap().last_used_at, Some(at(4)));
     ledger.disable_account(world.account, at(4)).await.unwrap();
     assert!(!ledger.authority([7; 32]).await.unwrap().unwrap().holds(at(5)));
     let stranger =
@@ -319,6 +328,7 @@ async fn an_admission_sees_the_task_and_the_version(world: World) {
     world.ledger.revoke_token(world.token, at(7)).await.unwrap();
     let removed = draft(EventType::MemberRemoved, None);
     world.ledger.remove_member(world.project, world.account, removed).await.unwrap();
+    world.add_another_administrator().await;
     world.ledger.disable_account(world.account, at(8)).await.unwrap();
     world
         .ledger

@@ -106,6 +106,27 @@ impl World {
             expires_at: None,
             revoked_at: None,
             created_at: at(0),
+            last_used_at: None,
+        };
+        self.ledger.add_token(&token).await.expect("a token");
+    }
+
+    /// Somebody else who administers, with a token.
+    pub(crate) async fn add_another_administrator(&self) {
+        let id = AccountId::new(uuid());
+        let account =
+            Account { id, name: "eve".to_owned(), admin: true, disabled_at: None, created_at: at(0) };
+        self.ledger.add_account(&account).await.expect("an account");
+        let token = Token {
+            id: TokenId::new(uuid()),
+            account: id,
+            hash: [6; 32],
+            project: None,
+            role: None,
+            expires_at: None,
+            revoked_at: None,
+            created_at: at(0),
+            last_used_at: None,
         };
         self.ledger.add_token(&token).await.expect("a token");
     }

@@ -2,6 +2,7 @@
 
 mod chain;
 mod command;
+mod http;
 mod processes;
 mod record;
 mod serve;
@@ -10,6 +11,7 @@ mod watchdog;
 mod world;
 
 pub(crate) use command::{Output, program, run};
+pub(crate) use http::{Reply, Request};
 pub(crate) use processes::Process;
 pub(crate) use record::{items, json_lines};
 pub(crate) use serve::Serve;

@@ -38,7 +38,8 @@ CREATE TABLE tokens (
     role TEXT COLLATE "C" CHECK (role IN ('viewer', 'operator', 'owner')),
     expires_at BIGINT,
     revoked_at BIGINT,
-    created_at BIGINT NOT NULL
+    created_at BIGINT NOT NULL,
+    last_used_at BIGINT
 );
 
 CREATE INDEX tokens_of_account ON tokens (account, id);

@@ -38,7 +38,8 @@ CREATE TABLE tokens (
     role TEXT CHECK (role IN ('viewer', 'operator', 'owner')),
     expires_at INTEGER,
     revoked_at INTEGER,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX tokens_of_account ON tokens (account, id);
