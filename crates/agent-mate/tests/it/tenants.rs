@@ -78,7 +78,7 @@ impl Tenant {
             "token" => &self.token_id,
             "account" => &self.account,
             // These belong to the installation.
-            "runtime" | "connection" => return ("no-such".to_owned(), "nothing-such".to_owned()),
+            "runtime" | "connection" | "policy" => return ("no-such".to_owned(), "nothing-such".to_owned()),
             _ => {
                 panic!("{{{name}}} stands in an address: add the tenant's own to `Tenant`, and name it here")
             }

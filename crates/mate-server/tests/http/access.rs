@@ -40,6 +40,8 @@ impl Objects {
         let session = task["session"].as_str().expect("a session").to_owned();
         let operation = operate(&house, &session, &id(&task)).await;
         let project = grant["project"].as_str().expect("a project").to_owned();
+        let policy = json!({ "name": "nights", "text": "forbid(principal, action, resource);" });
+        house.post("/api/v1/policies", policy).await.expect(201);
         house.post("/api/v1/accounts", json!({ "name": "victim" })).await.expect(201);
         let member = json!({ "account": "victim", "role": "viewer" });
         house.post("/api/v1/projects/default/members", member).await.expect(201);
@@ -59,6 +61,7 @@ impl Objects {
             "account" => "victim".to_owned(),
             "runtime" => "plain".to_owned(),
             "connection" => "files".to_owned(),
+            "policy" => "nights".to_owned(),
             _ => panic!(
                 "`{verb}` has the part {{{name}}} in its address: add an example of it here, and, if it lies in a \
                  project, to `mate_engine::Named`, so that it is judged before the request is looked at"
