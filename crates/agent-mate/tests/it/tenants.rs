@@ -20,6 +20,7 @@ struct Tenant {
     grant: String,
     /// Of a call in a task that still runs.
     approval: String,
+    artifact: String,
     /// The token's id.
     token_id: String,
     /// The cursor of an event.
@@ -31,7 +32,7 @@ impl Tenant {
     fn with(world: &World, name: &'static str, account: &str, token: &Value) -> Self {
         let secret = token["token"].as_str().expect("a secret").to_owned();
         let ask = |method: &str, path: &str, body: &Value, status| {
-            world.http(&secret, method, &format!("/api/v1{path}"), &body.to_string(), status)
+            world.asked(&secret, method, &format!("/api/v1{path}"), &body.to_string(), status)
         };
         let steps = json!([{"tool": "demo__note", "args": {"text": name}}, {"text": "done"}]);
         let wish = json!({ "instructions": stub(&steps), "approve": true, "runtime": "scripted" });
@@ -51,8 +52,13 @@ impl Tenant {
             page["items"][0]["id"].as_str().map(str::to_owned)
         });
         let text = |value: &Value| value.as_str().expect("text").to_owned();
+        let file = world.session_folder(shown["session"].as_str().expect("text")).join("workspace/file.txt");
+        std::fs::write(file, name).expect("written");
+        let artifact = json!({ "path": "file.txt" });
+        let artifact = id(&ask("POST", &format!("/tasks/{task}/artifacts"), &artifact, 201));
         Self {
             approval,
+            artifact,
             account: account.to_owned(),
             name,
             project: text(&shown["project"]),
@@ -74,6 +80,7 @@ impl Tenant {
             "session" => &self.session,
             "operation" => &self.operation,
             "approval" => &self.approval,
+            "artifact" => &self.artifact,
             "grant" => &self.grant,
             "token" => &self.token_id,
             "account" => &self.account,
@@ -86,9 +93,9 @@ impl Tenant {
         (own.clone(), nobodys(own))
     }
 
-    fn ids(&self) -> [&str; 7] {
-        let Self { project, task, session, operation, grant, approval, token_id, .. } = self;
-        [project, task, session, operation, grant, approval, token_id]
+    fn ids(&self) -> [&str; 8] {
+        let Self { project, task, session, operation, grant, approval, artifact, token_id, .. } = self;
+        [project, task, session, operation, grant, approval, artifact, token_id]
     }
 }
 
@@ -115,7 +122,7 @@ fn two_tenants() -> (World, Tenant, Tenant) {
         for (tools, approve) in [("note", "never"), ("echo", "always")] {
             let grant =
                 json!({ "project": project, "connection": "demo", "tools": [tools], "approve": approve });
-            world.http(&token, "POST", "/api/v1/grants", &grant.to_string(), 201);
+            world.asked(&token, "POST", "/api/v1/grants", &grant.to_string(), 201);
         }
     }
     let ours = world.ok(&["token", "add"]);
@@ -127,7 +134,7 @@ fn two_tenants() -> (World, Tenant, Tenant) {
 impl World {
     fn wait_as(&self, token: &str, task: &str) {
         crate::harness::until("the task's end", || {
-            let shown = self.http(token, "GET", &format!("/api/v1/tasks/{task}"), "", 200);
+            let shown = self.asked(token, "GET", &format!("/api/v1/tasks/{task}"), "", 200);
             (shown["final"] == true).then(|| assert_eq!(shown["state"], "completed", "{shown}"))
         });
     }
@@ -285,7 +292,7 @@ fn names(probe: &Probe<'_>) {
 fn lists(probe: &Probe<'_>) {
     let Probe { from, at, .. } = probe;
     let cursor = |token: &str, path: &str| {
-        let page = probe.world.http(token, "GET", path, "", 200);
+        let page = probe.world.asked(token, "GET", path, "", 200);
         page["next"].as_str().map(str::to_owned)
     };
     for noun in ["projects", "grants", "sessions", "operations", "approvals"] {
@@ -314,7 +321,7 @@ fn snapshot(world: &World, tenant: &Tenant) -> Vec<Value> {
         &format!("/projects/{}/members", tenant.name),
         &format!("/tasks/{}", tenant.task),
     ];
-    paths.iter().map(|path| world.http(&tenant.token, "GET", &format!("/api/v1{path}"), "", 200)).collect()
+    paths.iter().map(|path| world.asked(&tenant.token, "GET", &format!("/api/v1{path}"), "", 200)).collect()
 }
 
 #[test]

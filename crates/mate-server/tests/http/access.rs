@@ -25,6 +25,7 @@ struct Objects {
     session: String,
     operation: String,
     grant: String,
+    artifact: String,
 }
 
 fn id(value: &Value) -> String {
@@ -39,13 +40,17 @@ impl Objects {
         let task = house.post("/api/v1/projects/default/tasks", made).await.expect(201);
         let session = task["session"].as_str().expect("a session").to_owned();
         let operation = operate(&house, &session, &id(&task)).await;
+        let workspace = house.engine.home.session(session.parse().expect("a session")).workspace();
+        std::fs::write(workspace.join("file.txt"), "words").expect("written");
+        let path = format!("/api/v1/tasks/{}/artifacts", id(&task));
+        let artifact = id(&house.post(&path, json!({ "path": "file.txt" })).await.expect(201));
         let project = grant["project"].as_str().expect("a project").to_owned();
         let policy = json!({ "name": "nights", "text": "forbid(principal, action, resource);" });
         house.post("/api/v1/policies", policy).await.expect(201);
         house.post("/api/v1/accounts", json!({ "name": "victim" })).await.expect(201);
         let member = json!({ "account": "victim", "role": "viewer" });
         house.post("/api/v1/projects/default/members", member).await.expect(201);
-        Self { project, task: id(&task), session, operation, grant: id(&grant), house }
+        Self { project, task: id(&task), session, operation, grant: id(&grant), artifact, house }
     }
 
     /// An example of what stands in an address.
@@ -62,6 +67,7 @@ impl Objects {
             "runtime" => "plain".to_owned(),
             "connection" => "files".to_owned(),
             "policy" => "nights".to_owned(),
+            "artifact" => self.artifact.clone(),
             _ => panic!(
                 "`{verb}` has the part {{{name}}} in its address: add an example of it here, and, if it lies in a \
                  project, to `mate_engine::Named`, so that it is judged before the request is looked at"
@@ -320,6 +326,7 @@ fn body(verb: Verb) -> Value {
         "connection.add" => json!({ "name": "fresh", "url": "http://127.0.0.1:9/" }),
         "grant.add" => json!({ "project": "default", "connection": "files", "tools": ["put"] }),
         "member.set" => json!({ "account": "victim", "role": "operator" }),
+        "artifact.publish" => json!({ "path": "file.txt" }),
         "task.add" => json!({ "instructions": "more work" }),
         _ => json!({}),
     }

@@ -1,5 +1,5 @@
 //! The HTTP interface over a real ledger and real journals, through the router and through real sockets.
-#![expect(clippy::expect_used, reason = "a test says with it what it needs")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test says with it what it needs")]
 
 mod access;
 mod bad_input;

@@ -77,7 +77,7 @@ impl World {
     }
 
     /// A request that must be answered with this status; its JSON.
-    pub(crate) fn http(
+    pub(crate) fn asked(
         &self,
         token: &str,
         method: &str,

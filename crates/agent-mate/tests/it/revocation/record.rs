@@ -83,7 +83,7 @@ fn g07_a_disabled_account_ends_at_once(store: Store) {
     let again = world.cli(&["account", "disable", "owner"]);
     assert_eq!((again.code, again.error_code().as_str()), (4, "last_administrator"));
     world.ok(&["account", "enable", "ann"]);
-    world.http(&ann.token, "GET", "/api/v1/projects", "", 200);
+    world.asked(&ann.token, "GET", "/api/v1/projects", "", 200);
 }
 
 #[test]

@@ -48,14 +48,14 @@ impl Rounds<'_> {
         self.number += 1;
         let body = json!({ "project": "default", "connection": "demo", "tools": ["note"] }).to_string();
         self.mark("# granting");
-        let grant = id(&self.world.http(&self.token, "POST", "/api/v1/grants", &body, 201));
+        let grant = id(&self.world.asked(&self.token, "POST", "/api/v1/grants", &body, 201));
         thread::sleep(Duration::from_millis(3 + self.number * 7 % 25));
         // Now and then as a person does it.
         if self.number.is_multiple_of(20) {
             self.world.ok(&["grant", "revoke", &grant]);
         } else {
             let path = format!("/api/v1/grants/{grant}/revoke");
-            self.world.http(&self.token, "POST", &path, "{}", 200);
+            self.world.asked(&self.token, "POST", &path, "{}", 200);
         }
         self.mark("# revoked");
         let before = fs::metadata(self.world.path("issued.log")).expect("the log").len();
