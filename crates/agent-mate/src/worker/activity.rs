@@ -372,7 +372,7 @@ impl Pump {
     }
 
     fn clean(&self, text: &str) -> String {
-        self.redactor.redact(text).chars().take(MAX_TEXT).collect()
+        self.redactor.shown(text, MAX_TEXT)
     }
 }
 

@@ -116,7 +116,7 @@ impl Worker {
             initialize_timeout: start,
             session_timeout: start,
             on_stderr: Some(Arc::new(move |line: &str| {
-                let line: String = redactor.redact(line).chars().take(500).collect();
+                let line = redactor.shown(line, 500);
                 recorder.diagnostic("runtime_stderr", None, &line);
             })),
             ..AgentOptions::default()
@@ -190,7 +190,6 @@ impl Worker {
     }
 
     pub(super) fn clean(&self, text: &str) -> String {
-        let text = self.redactor.redact(text);
-        text.chars().take(500).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
+        self.redactor.shown(text, 500).replace('\0', "\u{fffd}")
     }
 }

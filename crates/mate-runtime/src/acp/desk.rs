@@ -49,7 +49,7 @@ impl Desk {
     /// Takes a request, in the order in which the runtime said it. Its place is free when the answer was written.
     pub(super) async fn take(&mut self, request: Request, place: OwnedSemaphorePermit) {
         if request.method != PERMISSION {
-            let method = parse::cut(&request.method, 200);
+            let method = parse::cut(&request.method, 64 * 1024);
             self.tell(Event::Diagnostic(Diagnostic::Refused { method })).await;
             return reply(
                 &self.outgoing,

@@ -32,7 +32,8 @@ const AFTERLIFE: Duration = Duration::from_millis(500);
 /// How long a runtime may take to read what was said before the connection was given up.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 const STDERR_LINES: usize = 50;
-const STDERR_LINE: usize = 2_000;
+/// In characters: not cut to what is shown, since secrets are taken out later.
+const STDERR_LINE: usize = 64 * 1024;
 /// How much of what is no message is handed on: more than is shown, since secrets are taken out of it afterwards.
 const SAMPLE: usize = 64 * 1024;
 

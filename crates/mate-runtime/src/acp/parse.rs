@@ -3,10 +3,11 @@
 use super::{Activity, Message, PermissionOption, PlanEntry, Role, StopReason, ToolCall, Usage};
 use serde_json::Value;
 
-/// How long a name, a title or a path may be, in characters.
-const SHORT: usize = 1_000;
-/// How long a plan's entry or an error's text may be.
-const LONG: usize = 2_000;
+/// How long any text may be, in characters: far more than is ever shown. Whoever shows it takes the secrets out of it
+/// first, and cuts then: half a secret is not found any more.
+const WHOLE: usize = 64 * 1024;
+/// The longest name by which a call or a choice is known, in characters. A longer one is known by a digest.
+const NAME: usize = 1_000;
 const MANY: usize = 200;
 
 /// The activity that a `session/update` tells of.
@@ -37,7 +38,7 @@ pub(super) fn activity(params: &Value, size: usize) -> Activity {
 
 /// An activity of a kind that is not known.
 pub(super) fn other(kind: &str, size: usize) -> Activity {
-    Activity::Other { kind: cut(kind, SHORT), size }
+    Activity::Other { kind: cut(kind, WHOLE), size }
 }
 
 /// The text of a content block, if it is one of text.
@@ -48,7 +49,7 @@ fn content_text(content: &Value) -> Option<String> {
 /// A tool call, whole or as an update.
 pub(super) fn tool_call(update: &Value, size: usize) -> ToolCall {
     ToolCall {
-        id: short(&update["toolCallId"]).unwrap_or_default(),
+        id: update["toolCallId"].as_str().map(identity).unwrap_or_default(),
         title: short(&update["title"]),
         name: short(&update["name"])
             .or_else(|| short(&update["_meta"]["claudeCode"]["toolName"]))
@@ -65,12 +66,12 @@ pub(super) fn tool_call(update: &Value, size: usize) -> ToolCall {
 fn mcp_name(update: &Value) -> Option<String> {
     let (server, tool) = (update["rawInput"]["server"].as_str()?, update["rawInput"]["tool"].as_str()?);
     let told = update["title"].as_str()? == format!("mcp.{server}.{tool}");
-    told.then(|| cut(&format!("{server}-{tool}"), SHORT))
+    told.then(|| cut(&format!("{server}-{tool}"), WHOLE))
 }
 
 fn plan_entry(entry: &Value) -> PlanEntry {
     PlanEntry {
-        content: cut(entry["content"].as_str().unwrap_or_default(), LONG),
+        content: cut(entry["content"].as_str().unwrap_or_default(), WHOLE),
         status: short(&entry["status"]).unwrap_or_else(|| "pending".to_owned()),
         priority: short(&entry["priority"]).unwrap_or_else(|| "medium".to_owned()),
     }
@@ -98,7 +99,7 @@ pub(super) fn turn(answer: &Value) -> Option<(StopReason, Option<Usage>)> {
         "max_turn_requests" => StopReason::MaxTurnRequests,
         "refusal" => StopReason::Refusal,
         "cancelled" => StopReason::Cancelled,
-        unknown => StopReason::Other(cut(unknown, SHORT)),
+        unknown => StopReason::Other(cut(unknown, WHOLE)),
     };
     let usage = &answer["usage"];
     let usage = usage.is_object().then(|| Usage {
@@ -114,7 +115,7 @@ pub(super) fn turn(answer: &Value) -> Option<(StopReason, Option<Usage>)> {
 pub(super) fn permission_options(params: &Value) -> Vec<PermissionOption> {
     let option = |option: &Value| {
         Some(PermissionOption {
-            id: option["optionId"].as_str().filter(|id| id.len() <= SHORT)?.to_owned(),
+            id: option["optionId"].as_str().filter(|id| id.len() <= NAME)?.to_owned(),
             name: short(&option["name"]).unwrap_or_default(),
             kind: short(&option["kind"]).unwrap_or_default(),
         })
@@ -124,7 +125,7 @@ pub(super) fn permission_options(params: &Value) -> Vec<PermissionOption> {
 
 /// An error's words.
 pub(super) fn message(text: &str) -> String {
-    cut(text, LONG)
+    cut(text, WHOLE)
 }
 
 /// An error's words with what it says beside them: the cause often stands in the data only.
@@ -138,7 +139,17 @@ pub(super) fn error_words(text: &str, data: Option<&Value>) -> String {
 
 /// A short text.
 pub(super) fn short(value: &Value) -> Option<String> {
-    value.as_str().map(|text| cut(text, SHORT))
+    value.as_str().map(|text| cut(text, WHOLE))
+}
+
+/// What a call is known by: its id, or in the place of an absurdly long one what tells it from others.
+fn identity(id: &str) -> String {
+    if id.len() <= NAME {
+        return id.to_owned();
+    }
+    let mut hasher = std::hash::DefaultHasher::new();
+    std::hash::Hash::hash(id, &mut hasher);
+    format!("long-{:016x}-{}", std::hash::Hasher::finish(&hasher), id.len())
 }
 
 /// The beginning of a list.
@@ -200,12 +211,12 @@ mod tests {
 
     #[test]
     fn texts_and_lists_are_cut() {
-        let title = "ß".repeat(5_000);
-        let entries: Vec<Value> = (0..1_000).map(|_| json!({"content": title})).collect();
+        let title = "ß".repeat(WHOLE + 1);
+        let entries: Vec<Value> = (0..MANY + 1).map(|_| json!({"content": title})).collect();
         let Activity::Plan { entries } = of(&json!({"sessionUpdate": "plan", "entries": entries})) else {
             panic!()
         };
-        assert_eq!((entries.len(), entries[0].content.chars().count()), (MANY, LONG));
+        assert_eq!((entries.len(), entries[0].content.chars().count()), (MANY, WHOLE));
     }
 
     #[test]
