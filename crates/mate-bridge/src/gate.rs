@@ -50,6 +50,11 @@ pub enum Admission {
         /// To be handed over with it.
         receipt: Receipt,
     },
+    /// An equal call waits for the answer to a question of its upstream; nothing is sent.
+    Ask {
+        /// The question, passed on as it was.
+        result: Box<RawValue>,
+    },
 }
 
 /// Goes with an answer to the runtime's transport. Dropped on the way, the answer has not reached the runtime.

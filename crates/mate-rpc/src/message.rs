@@ -16,6 +16,12 @@ impl Id {
         self.0.parse().ok()
     }
 
+    /// As it was written.
+    #[must_use]
+    pub fn to_raw(&self) -> Box<RawValue> {
+        RawValue::from_string(self.0.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    }
+
     /// Reads an id.
     ///
     /// # Errors

@@ -134,7 +134,10 @@ impl Hosted {
         };
         match self.desk.admit(&request).await {
             Admitted::Go(go) => Ok(go),
-            other @ (Admitted::Refused(_) | Admitted::Told { .. } | Admitted::Stored { .. }) => {
+            other @ (Admitted::Refused(_)
+            | Admitted::Told { .. }
+            | Admitted::Stored { .. }
+            | Admitted::Asked { .. }) => {
                 bail!("a call was refused: {other:?}")
             }
         }

@@ -160,6 +160,10 @@ impl Gate for WorkerGate {
                 }
                 Err(_) => Verdict::Refuse { text: unreadable(operation), receipt: Receipt::none() },
             },
+            Admitted::Asked { operation, result } => match RawValue::from_string(result) {
+                Ok(result) => Verdict::Ask { result },
+                Err(_) => Verdict::Refuse { text: unreadable(operation), receipt: Receipt::none() },
+            },
             Admitted::Go(go) => {
                 let operation = go.operation().to_string();
                 Verdict::Send(Ticket {
@@ -194,7 +198,7 @@ impl Gate for WorkerGate {
         let (turn, operation) = (go.turn(), go.operation());
         let mut ended = self.ended(&settled);
         let recorded = match settled.outcome {
-            Carried::InputRequired { state, .. } => self.desk.ask(*go, state.get()).await,
+            Carried::InputRequired { state, result } => self.desk.ask(*go, state.get(), result.get()).await,
             Carried::Answered { result, .. } => {
                 let called = Called { operation, tool: go.tool().to_owned(), turn: (turn.task, turn.turn) };
                 let plan = self.shelf.plan(&called, &result);

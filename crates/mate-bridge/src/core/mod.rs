@@ -1,6 +1,9 @@
 //! JSON-RPC 2.0 as raw text, from `mate-rpc`, and what MCP's own bodies need beside it.
 
 mod bounded;
+pub(crate) mod era;
+pub(crate) mod faults;
+pub(crate) mod mirrored;
 pub(crate) mod object;
 pub(crate) mod schema;
 

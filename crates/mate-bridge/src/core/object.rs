@@ -55,6 +55,10 @@ impl Object {
         self.0.iter().map(|(_, v)| &**v)
     }
 
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &RawValue)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), &**value))
+    }
+
     /// The member `key` if it is a string.
     pub(crate) fn text(&self, key: &str) -> Option<String> {
         serde_json::from_str(self.get(key)?.get()).ok()

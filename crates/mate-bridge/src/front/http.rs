@@ -2,11 +2,14 @@
 
 use super::{
     guard::Guard,
-    post, take,
+    headers::{self, VERSION},
+    listen,
+    post::{self, Way},
+    take,
     wire::{Owed, Wires},
 };
 use crate::{
-    core::{Answer, Fault, Message, VERSIONS, message},
+    core::{Answer, Fault, Message, VERSIONS, era::Declared, message},
     hub::{Hub, client::Client, lock},
 };
 use axum::{
@@ -24,9 +27,8 @@ use tokio::{net::TcpListener, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// Clients at once; the one that came first gives way.
-const CLIENTS: usize = 64;
+pub(super) const CLIENTS: usize = 64;
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub(crate) struct Front {
@@ -100,20 +102,26 @@ impl Front {
         };
         drop(body);
         let accepts = parts.headers.get_all(header::ACCEPT).iter().filter_map(|v| v.to_str().ok());
-        let streams = accepts.into_iter().any(|a| a.contains("text/event-stream"));
-        self.dispatch(&parts.headers, message, streams, owed).await
+        let accepted = accepts.collect::<Vec<_>>().join(",");
+        let streams = accepted.contains("text/event-stream");
+        let at_once = accepted.trim_start().starts_with("text/event-stream");
+        let way = Way { streams, at_once, new: headers::is_new(&parts.headers, &message) };
+        if way.new {
+            return self.dispatch_new(&parts.headers, message, way, owed).await;
+        }
+        self.dispatch(&parts.headers, message, way, owed).await
     }
 
     async fn dispatch(
         self: &Arc<Self>,
         headers: &HeaderMap,
         message: Message,
-        streams: bool,
+        way: Way,
         owed: Owed,
     ) -> Response {
         if let Message::Request(request) = message {
             if request.method == "initialize" {
-                return self.greet(request, streams, owed).await;
+                return self.greet(request, way, owed).await;
             }
             // A probe of another era, or a ping before the handshake: answered without a session.
             if !headers.contains_key(&SESSION) && request.method != "ping" && is_ours(&request.method) {
@@ -124,7 +132,7 @@ impl Front {
                 Err(_) if !headers.contains_key(&SESSION) => Client::new(String::new()),
                 Err(response) => return response,
             };
-            return post::answer(self, &client, request, streams, owed).await;
+            return post::answer(self, &client, request, way, owed).await;
         }
         match self.client(headers) {
             Err(response) => response,
@@ -135,16 +143,46 @@ impl Front {
         }
     }
 
-    async fn greet(self: &Arc<Self>, request: crate::core::Request, streams: bool, owed: Owed) -> Response {
+    /// A message of the new era: it says all that there is to know, and leaves nothing behind.
+    async fn dispatch_new(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        message: Message,
+        way: Way,
+        owed: Owed,
+    ) -> Response {
+        let request = match message {
+            Message::Request(request) => request,
+            // Nothing is to be told over HTTP but what ends with its own request.
+            Message::Notification(_) => return StatusCode::ACCEPTED.into_response(),
+            Message::Response(_) => return bad("in this version of the protocol nothing was asked"),
+        };
+        let checked = headers::check(headers, &request);
+        let checked = checked.and_then(|()| headers::check_arguments(&self.hub, headers, &request));
+        let checked = checked.and_then(|()| Declared::read(request.params.as_deref()));
+        if let Err(fault) = checked {
+            let text = message::write_response(Some(&request.id), &Answer::Error(fault));
+            return (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], text)
+                .into_response();
+        }
+        if request.method == "subscriptions/listen" {
+            return listen::over_http(self, &request).await;
+        }
+        post::answer(self, &Client::new(String::new()), request, way, owed).await
+    }
+
+    async fn greet(self: &Arc<Self>, request: crate::core::Request, way: Way, owed: Owed) -> Response {
         let client = Client::new(hex::encode(&self.entropy.secret()[..16]));
         {
             let mut clients = lock(&self.hub.clients);
             if clients.len() >= CLIENTS {
-                clients.remove(0).hung_up();
+                // Streams end by themselves; a session is only known to be over when another wants its place.
+                let first = clients.iter().position(|client| !client.only_listens()).unwrap_or(0);
+                clients.remove(first).hung_up();
             }
             clients.push(Arc::clone(&client));
         }
-        let mut response = post::answer(self, &client, request, streams, owed).await;
+        let mut response = post::answer(self, &client, request, way, owed).await;
         if let Ok(key) = client.key.parse() {
             response.headers_mut().insert(SESSION, key);
         }

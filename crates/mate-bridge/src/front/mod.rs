@@ -1,14 +1,16 @@
 //! Where a runtime comes in: Streamable HTTP on loopback, or lines over any stream.
 
 mod guard;
+mod headers;
 pub(crate) mod http;
+mod listen;
 mod post;
 pub(crate) mod relay;
 pub(crate) mod stream;
 mod wire;
 
 use crate::{
-    core::{Answer, Fault, Message, Request, message},
+    core::{Answer, Fault, Message, Request, era::Declared, faults, message},
     gate::Receipt,
     hub::{
         Hub,
@@ -40,6 +42,18 @@ fn take(client: &Client, message: Message) -> Option<Request> {
 struct Served {
     text: String,
     receipt: Receipt,
+    /// The error's code, if it is one.
+    code: Option<i64>,
+}
+
+impl Served {
+    fn of(id: Option<&crate::core::Id>, answer: &Answer, receipt: Receipt) -> Self {
+        let code = match answer {
+            Answer::Error(fault) => Some(faults::code(fault)),
+            Answer::Result(_) => None,
+        };
+        Self { text: message::write_response(id, answer), receipt, code }
+    }
 }
 
 /// Serves one request in a task of its own: dropping the handle does not stop it.
@@ -52,18 +66,19 @@ fn serve(
     let gone = tokio_util::sync::CancellationToken::new();
     let (hub, client, hung_up) = (Arc::clone(hub), Arc::clone(client), gone.clone());
     let task = tokio::spawn(async move {
-        let Some(caller) = client.begin(&request.id, outlet, hung_up) else {
-            let fault = Fault::invalid_request("a request with this id is still being served");
-            return Served {
-                text: message::write_response(Some(&request.id), &Answer::Error(fault)),
-                receipt: Receipt::none(),
-            };
+        let refuse = |fault| Served::of(Some(&request.id), &Answer::Error(fault), Receipt::none());
+        let declared = match Declared::read(request.params.as_deref()) {
+            Ok(declared) => declared,
+            Err(fault) => return refuse(fault),
+        };
+        let Some(caller) = client.begin(&request.id, outlet, hung_up, declared) else {
+            return refuse(Fault::invalid_request("a request with this id is still being served"));
         };
         let Replied { answer, receipt } = routes::serve(&hub, &caller, &request).await;
         client.finish(&request.id);
         // Who has cancelled does not listen to the answer any more.
         let receipt = if caller.cancelled.is_cancelled() { Receipt::none() } else { receipt };
-        Served { text: message::write_response(Some(&request.id), &answer), receipt }
+        Served::of(Some(&request.id), &answer, receipt)
     });
     (task, gone)
 }
@@ -73,5 +88,5 @@ fn broken() -> Served {
     let fault = Fault::internal(
         "Agent Mate failed while serving this request; if it was a call, its outcome is uncertain",
     );
-    Served { text: message::write_response(None, &Answer::Error(fault)), receipt: Receipt::none() }
+    Served::of(None, &Answer::Error(fault), Receipt::none())
 }

@@ -6,13 +6,20 @@ use super::{
     serve,
     wire::{Once, Owed},
 };
-use crate::{core::Request, hub::client::Client, upstream::ProgressSink};
+use crate::{
+    core::{
+        Request,
+        faults::{HEADER_MISMATCH, MISSING_CAPABILITY, NO_METHOD, UNSUPPORTED_VERSION},
+    },
+    hub::client::Client,
+    upstream::ProgressSink,
+};
 use axum::{
     body::Body,
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::header;
+use http::{StatusCode, header};
 use std::{convert::Infallible, sync::Arc};
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::DropGuard;
@@ -49,13 +56,25 @@ impl Serving {
     }
 }
 
+/// How an answer goes back.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    /// The client takes a stream.
+    pub(super) streams: bool,
+    /// It would rather have one than a JSON answer.
+    pub(super) at_once: bool,
+    /// It is of the new era, in which the status says what kind of error an answer is.
+    pub(super) new: bool,
+}
+
 pub(super) async fn answer(
     front: &Arc<Front>,
     client: &Arc<Client>,
     request: Request,
-    streams: bool,
+    way: Way,
     owed: Owed,
 ) -> Response {
+    let Way { streams, at_once, new } = way;
     let (tx, notes) = mpsc::channel(QUEUE);
     let owner = Arc::downgrade(client);
     let outlet: ProgressSink = Arc::new(move |text| match tx.try_send(text) {
@@ -68,8 +87,9 @@ pub(super) async fn answer(
     let mut serving = Serving { front: Arc::clone(front), task, notes, _gone: gone.drop_guard() };
     loop {
         match serving.next(front.hub.limits.quiet).await {
-            Next::Done(served) => return json(served, owed),
-            Next::Closing => return http::StatusCode::SERVICE_UNAVAILABLE.into_response(),
+            Next::Done(served) if at_once && served.code.is_none() => return one_event(served, owed),
+            Next::Done(served) => return json(served, owed, new),
+            Next::Closing => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
             Next::Note(note) if streams => return stream(serving, event(&note), owed),
             Next::Quiet if streams => return stream(serving, comment(), owed),
             Next::Note(note) => {
@@ -80,9 +100,25 @@ pub(super) async fn answer(
     }
 }
 
-fn json(served: Served, owed: Owed) -> Response {
+fn json(served: Served, owed: Owed, new: bool) -> Response {
+    let status = if new { status(served.code) } else { StatusCode::OK };
     let body = Body::new(Once::new(served.text, served.receipt, owed));
-    ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+    (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+/// What the new era says with its status of an error that is an answer.
+pub(super) fn status(code: Option<i64>) -> StatusCode {
+    match code {
+        Some(NO_METHOD) => StatusCode::NOT_FOUND,
+        Some(HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION) => StatusCode::BAD_REQUEST,
+        Some(_) | None => StatusCode::OK,
+    }
+}
+
+/// A stream that is over with its first event.
+fn one_event(served: Served, owed: Owed) -> Response {
+    let text = format!("event: message\ndata: {}\n\n", served.text);
+    event_stream(Body::new(Once::new(text, served.receipt, owed)))
 }
 
 fn stream(serving: Serving, first: Bytes, owed: Owed) -> Response {

@@ -1,9 +1,10 @@
 //! Lines of JSON-RPC over any byte stream, such as the relay's socket.
 
-use super::{Served, broken, serve, take};
+use super::{Served, broken, listen, serve, take};
 use crate::{
     core::{
-        Answer, Fault, Message,
+        Answer, Fault, Message, Request,
+        era::Declared,
         lines::{Line, Lines},
         message,
     },
@@ -77,13 +78,43 @@ async fn one(
     let Ok(slot) = Arc::clone(slots).acquire_owned().await else { return };
     let notes = out.clone();
     let outlet: ProgressSink = Arc::new(move |text| notes.try_send((text, Receipt::none())).is_ok());
+    if request.method == "subscriptions/listen" && is_new(&request) {
+        listen_to(hub, client, request, outlet, out.clone());
+        return;
+    }
     let (task, gone) = serve(hub, client, request, outlet);
     let out = out.clone();
     drop(gone);
     tokio::spawn(async move {
-        let Served { text, receipt } = task.await.unwrap_or_else(|_| broken());
+        let Served { text, receipt, .. } = task.await.unwrap_or_else(|_| broken());
         out.send((text, receipt)).await.ok();
         drop(slot);
+    });
+}
+
+fn is_new(request: &Request) -> bool {
+    matches!(Declared::read(request.params.as_deref()), Ok(Some(_)))
+}
+
+/// Tells of changes until the client cancels or hangs up. It has no answer but an error.
+fn listen_to(
+    hub: &Arc<Hub>,
+    client: &Arc<Client>,
+    request: Request,
+    outlet: ProgressSink,
+    out: mpsc::Sender<Written>,
+) {
+    let Some(caller) = client.begin(&request.id, Arc::clone(&outlet), CancellationToken::new(), None) else {
+        return;
+    };
+    let hub = Arc::clone(hub);
+    tokio::spawn(async move {
+        let fault = listen::over_lines(&hub, &request, outlet, caller.gone.clone()).await;
+        caller.client.finish(&request.id);
+        if let Some(fault) = fault {
+            let text = message::write_response(Some(&request.id), &Answer::Error(fault));
+            out.send((text, Receipt::none())).await.ok();
+        }
     });
 }
 

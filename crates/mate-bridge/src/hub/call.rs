@@ -4,17 +4,18 @@ use super::{
     Hub,
     catalogue::Exposed,
     client::{Caller, Replied},
-    dispatch, report, words,
+    dispatch, held, report, rounds, words,
 };
 use crate::{
     core::{Answer, Fault, Object, message::depth},
-    gate::{Admission, Call},
+    gate::{Admission, Call, Ticket},
     upstream::Progress,
 };
 use serde_json::{Value, value::RawValue};
 use std::sync::Arc;
 
 /// What `params` of a call holds.
+#[derive(Clone)]
 pub(super) struct Asked {
     pub(super) params: Object,
     pub(super) meta: Object,
@@ -40,6 +41,34 @@ impl Asked {
         state.or_else(|| answers.then(|| RawValue::NULL.to_owned()))
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same call with the answers to a question of its upstream.
+    pub(super) fn answering(&self, state: Option<&RawValue>, answers: &Object) -> Self {
+        let mut next = self.clone();
+        next.params.set("inputResponses", answers.to_raw());
+        match state {
+            Some(state) => next.params.set("requestState", state.to_owned()),
+            None => next.params.remove("requestState"),
+        }
+        next
+    }
+
+    pub(super) fn arguments(&self) -> Option<&RawValue> {
+        self.arguments.as_deref()
+    }
+
+    /// Whether it gives back what an upstream wanted to see again.
+    fn names_a_question(&self) -> bool {
+        self.state().is_some()
+    }
+
+    pub(super) fn state(&self) -> Option<&RawValue> {
+        self.params.get("requestState").filter(|state| state.get() != "null")
+    }
+
     fn runtime_call_id(&self) -> Option<String> {
         let id = self.meta.text("claudecode/toolUseId").or_else(|| self.meta.text("callId"))?;
         (id.len() <= 256).then_some(id)
@@ -59,6 +88,9 @@ pub(crate) async fn serve(hub: &Arc<Hub>, caller: &Caller, params: Option<&RawVa
         let arguments = asked.arguments.as_deref().unwrap_or(RawValue::NULL);
         return report::report(hub, arguments).await;
     }
+    if let Some(replied) = held::resume(hub, caller, &asked).await {
+        return replied;
+    }
     let found = find(hub, &asked.name).await;
     let call = describe(hub, caller, &asked, found.as_ref());
     let checked = match &found {
@@ -73,12 +105,36 @@ pub(crate) async fn serve(hub: &Arc<Hub>, caller: &Caller, params: Option<&RawVa
         }
     };
     match hub.gate.admit(&call).await {
+        // A state that nobody here has given is not to be taken for an answer.
+        Admission::Refuse { text, .. } if caller.is_new() && asked.names_a_question() => {
+            Replied::plain(Answer::Error(Fault::invalid_params(&text)))
+        }
         Admission::Refuse { text, receipt } => Replied { answer: words::error(&text), receipt },
+        Admission::Ask { result } if caller.is_new() => Replied::plain(Answer::Result(result)),
+        Admission::Ask { result } => rounds::go_on(hub, caller, found, asked, result).await,
         Admission::Answer { operation, result, receipt } => {
             Replied { answer: words::stored(&operation, result), receipt }
         }
-        Admission::Send(ticket) => dispatch::dispatch(hub, caller, found, asked, ticket).await,
+        Admission::Send(ticket) => send(hub, caller, found, asked, ticket).await,
     }
+}
+
+/// Sends the call. Questions that come meanwhile are put in the words of the runtime's era.
+async fn send(hub: &Arc<Hub>, caller: &Caller, found: Exposed, asked: Asked, ticket: Ticket) -> Replied {
+    let upstream_is_new = hub.conns[found.conn].upstream.is_new();
+    if caller.is_new() && upstream_is_new && caller.follows_tasks() {
+        return held::send(hub, caller, found, asked, ticket).await;
+    }
+    if caller.is_new() == upstream_is_new {
+        return dispatch::dispatch(hub, caller, found, asked, ticket).await.replied;
+    }
+    if !caller.is_new() {
+        return rounds::send(hub, caller, found, asked, ticket).await;
+    }
+    if caller.can_elicit() {
+        return held::send(hub, caller, found, asked, ticket).await;
+    }
+    dispatch::dispatch(hub, caller, found, asked, ticket).await.replied
 }
 
 /// The tool of that name; waits once for connections that have not been listed yet.
@@ -90,7 +146,7 @@ async fn find(hub: &Arc<Hub>, name: &str) -> Option<Exposed> {
     hub.catalogue().tool(name)
 }
 
-fn describe(hub: &Hub, caller: &Caller, asked: &Asked, found: Option<&Exposed>) -> Call {
+pub(super) fn describe(hub: &Hub, caller: &Caller, asked: &Asked, found: Option<&Exposed>) -> Call {
     let conn = found.map(|f| &hub.conns[f.conn]);
     let progress = asked.token.as_ref().map_or_else(Progress::default, |token| {
         Progress::new((**token).to_owned(), Arc::clone(&caller.outlet))

@@ -14,6 +14,11 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
+/// What clients are told when a list changes.
+pub(super) const TOOLS: &str = "notifications/tools/list_changed";
+pub(super) const RESOURCES: &str = "notifications/resources/list_changed";
+pub(super) const PROMPTS: &str = "notifications/prompts/list_changed";
+
 /// A tool and its exposed name.
 #[derive(Clone)]
 pub(crate) struct Exposed {
@@ -119,8 +124,8 @@ fn show_tool(tool: &Tool, name: &str) -> Arc<RawValue> {
 }
 
 impl Hub {
-    /// Puts the offers together anew; tells the clients what changed.
-    pub(super) fn rebuild(&self) {
+    /// Puts the offers together anew; tells the clients what changed, and what an upstream has said to have changed.
+    pub(super) fn rebuild(&self, said: &[&str]) {
         let offers = self.conns.iter().map(|c| lock(&c.listing).offer.clone()).collect();
         let mut notes = Vec::new();
         let made = Arc::new(Catalogue::build(offers, self, &mut notes));
@@ -128,31 +133,35 @@ impl Hub {
             let mut catalogue = self.catalogue.write().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *catalogue, Arc::clone(&made))
         };
-        if !made.tool_texts().eq(old.tool_texts()) {
+        let differ = !made.tool_texts().eq(old.tool_texts());
+        if differ {
             for (conn, note) in notes {
                 self.gate.diagnostic(Some(&self.conns[conn].name), &note);
             }
+        }
+        if differ || said.contains(&TOOLS) {
             self.tools_changed();
         }
         let texts = |list: &[Shown]| list.iter().map(|s| s.raw.get().to_owned()).collect::<Vec<_>>();
-        if texts(&made.resources) != texts(&old.resources) || texts(&made.templates) != texts(&old.templates)
+        if texts(&made.resources) != texts(&old.resources)
+            || texts(&made.templates) != texts(&old.templates)
+            || said.contains(&RESOURCES)
         {
-            self.changed("notifications/resources/list_changed");
+            self.changed(RESOURCES);
         }
-        if texts(&made.prompts) != texts(&old.prompts) {
-            self.changed("notifications/prompts/list_changed");
+        if texts(&made.prompts) != texts(&old.prompts) || said.contains(&PROMPTS) {
+            self.changed(PROMPTS);
         }
     }
 
     /// Tells every client that knows a list of tools that it is no longer the list.
     pub(crate) fn tools_changed(&self) {
-        self.changed("notifications/tools/list_changed");
+        self.changed(TOOLS);
     }
 
     fn changed(&self, method: &str) {
-        let text = crate::core::message::write_notification(method, None);
         for client in self.clients().into_iter().filter(|c| c.knows_tools()) {
-            client.tell(text.clone());
+            client.tell_of(method, None, None);
         }
     }
 

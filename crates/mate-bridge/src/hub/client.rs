@@ -1,12 +1,16 @@
 //! One MCP client at a front: what it said it can, what it waits for, what we asked it.
 
 use crate::{
-    core::{Answer, Id, Object, VERSIONS},
+    core::{
+        Answer, Id, Object, VERSIONS,
+        era::{self, Declared},
+        message, raw,
+    },
     gate::Receipt,
-    hub::lock,
+    hub::{held::Event, lock},
     upstream::ProgressSink,
 };
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 use std::{
     collections::HashMap,
     fmt,
@@ -28,6 +32,38 @@ pub(crate) struct Caller {
     pub(crate) gone: CancellationToken,
     /// The runtime said so explicitly (`notifications/cancelled`).
     pub(crate) cancelled: CancellationToken,
+    /// What the request says of its sender; none: it is of the era in which the client has said it once.
+    pub(crate) declared: Option<Arc<Declared>>,
+    /// Where it is told what comes of the call before it is over, for a client that then asks or answers with a further
+    /// request.
+    pub(crate) events: Option<mpsc::Sender<Event>>,
+}
+
+impl Caller {
+    /// Whether the client of this request answers questions to its user.
+    pub(crate) fn can_elicit(&self) -> bool {
+        self.declared.as_ref().map_or_else(|| self.client.can_elicit(), |declared| declared.elicitation)
+    }
+
+    /// What an upstream of the new era may ask, of a client of the old one: its questions are put to the client. Tasks are
+    /// not taken: what an upstream asks about one could not be answered.
+    pub(crate) fn can(&self) -> Box<RawValue> {
+        let mut can = json!({ "roots": {} });
+        if self.client.can_elicit() {
+            can["elicitation"] = json!({ "form": {} });
+        }
+        raw(&can)
+    }
+
+    /// Whether the client follows tasks itself.
+    pub(crate) fn follows_tasks(&self) -> bool {
+        self.declared.as_ref().is_some_and(|declared| declared.tasks)
+    }
+
+    /// Whether the request is of the era without sessions.
+    pub(crate) fn is_new(&self) -> bool {
+        self.declared.is_some()
+    }
 }
 
 /// What one request is answered with.
@@ -47,16 +83,88 @@ pub(crate) struct Client {
     /// What the front calls it: the session id over HTTP, a number on a stream.
     pub(crate) key: String,
     said: Mutex<Said>,
+    /// What it wants to hear of, if it does nothing but listen.
+    filter: Option<Filter>,
     outbox: mpsc::Sender<String>,
     inbox: Mutex<Option<mpsc::Receiver<String>>>,
     asked: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
     running: Mutex<HashMap<Id, (CancellationToken, CancellationToken)>>,
 }
 
+/// Of what a client of the new era wants to hear.
+pub(crate) struct Filter {
+    /// The request by which it asked.
+    id: Id,
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+    /// Resources of whose changes it wants to hear.
+    pub(crate) uris: Vec<String>,
+}
+
+/// Resources that one client listens to at once.
+const URIS: usize = 256;
+
+impl Filter {
+    pub(crate) fn read(params: Option<&RawValue>, id: Id) -> Result<Self, String> {
+        let params = Object::parse_or_empty(params)?;
+        let wish = params.object("notifications").ok_or("`notifications` must be an object")?;
+        let is = |key: &str| wish.get(key).is_some_and(|value| value.get() == "true");
+        let uris: Vec<String> = match wish.get("resourceSubscriptions") {
+            None => Vec::new(),
+            Some(uris) => serde_json::from_str(uris.get())
+                .map_err(|_| "`notifications.resourceSubscriptions` must be a list of texts")?,
+        };
+        if uris.len() > URIS {
+            return Err(format!("`notifications.resourceSubscriptions` has more than {URIS} resources"));
+        }
+        let (tools, prompts) = (is("toolsListChanged"), is("promptsListChanged"));
+        Ok(Self { id, tools, prompts, resources: is("resourcesListChanged"), uris })
+    }
+
+    fn wants(&self, method: &str, uri: Option<&str>) -> bool {
+        match method {
+            "notifications/tools/list_changed" => self.tools,
+            "notifications/prompts/list_changed" => self.prompts,
+            "notifications/resources/list_changed" => self.resources,
+            "notifications/resources/updated" => {
+                uri.is_some_and(|uri| self.uris.iter().any(|wanted| wanted == uri))
+            }
+            _ => false,
+        }
+    }
+
+    fn shown(&self) -> Box<RawValue> {
+        let mut shown = Object::default();
+        for (key, is) in [
+            ("toolsListChanged", self.tools),
+            ("promptsListChanged", self.prompts),
+            ("resourcesListChanged", self.resources),
+        ] {
+            if is {
+                shown.set(key, raw(&true));
+            }
+        }
+        if !self.uris.is_empty() {
+            shown.set("resourceSubscriptions", raw(&self.uris));
+        }
+        shown.to_raw()
+    }
+
+    fn tagged(&self, params: Option<&RawValue>) -> Box<RawValue> {
+        let mut params = Object::parse_or_empty(params).unwrap_or_default();
+        let mut meta = params.object("_meta").unwrap_or_default();
+        meta.set(era::SUBSCRIPTION, self.id.to_raw());
+        params.set("_meta", meta.to_raw());
+        params.to_raw()
+    }
+}
+
 #[derive(Default)]
 struct Said {
     elicitation: bool,
     listed: bool,
+    level: Option<String>,
 }
 
 impl fmt::Debug for Client {
@@ -67,10 +175,20 @@ impl fmt::Debug for Client {
 
 impl Client {
     pub(crate) fn new(key: String) -> Arc<Self> {
+        Self::made(key, None)
+    }
+
+    /// One that only listens.
+    pub(crate) fn listening(filter: Filter) -> Arc<Self> {
+        Self::made(String::new(), Some(filter))
+    }
+
+    fn made(key: String, filter: Option<Filter>) -> Arc<Self> {
         let (outbox, inbox) = mpsc::channel(OUTBOX);
         Arc::new(Self {
             key,
             said: Mutex::default(),
+            filter,
             outbox,
             inbox: Mutex::new(Some(inbox)),
             asked: Mutex::default(),
@@ -91,6 +209,15 @@ impl Client {
         }))
     }
 
+    /// The least grave message of a log that it wants to hear of, if it said so.
+    pub(crate) fn level(&self) -> Option<String> {
+        lock(&self.said).level.clone()
+    }
+
+    pub(crate) fn wants_level(&self, level: &str) {
+        lock(&self.said).level = Some(level.to_owned());
+    }
+
     pub(crate) fn can_elicit(&self) -> bool {
         lock(&self.said).elicitation
     }
@@ -100,8 +227,36 @@ impl Client {
         lock(&self.said).listed = true;
     }
 
+    /// Tells of a change, if the client wants to hear of it. `uri`: of the resource that changed.
+    pub(crate) fn tell_of(&self, method: &str, params: Option<&RawValue>, uri: Option<&str>) {
+        match &self.filter {
+            Some(filter) if filter.wants(method, uri) => {
+                self.tell(message::write_notification(method, Some(&filter.tagged(params))));
+            }
+            Some(_) => {}
+            None => {
+                self.tell(message::write_notification(method, params));
+            }
+        }
+    }
+
+    /// Whether it is to be told that a list is no longer the list.
     pub(crate) fn knows_tools(&self) -> bool {
-        lock(&self.said).listed
+        self.filter.is_some() || lock(&self.said).listed
+    }
+
+    /// The first message of a stream that only tells of changes: what it will tell.
+    pub(crate) fn acknowledgement(&self) -> Option<String> {
+        let filter = self.filter.as_ref()?;
+        let mut params = Object::default();
+        params.set("notifications", filter.shown());
+        let method = "notifications/subscriptions/acknowledged";
+        Some(message::write_notification(method, Some(&filter.tagged(Some(&params.to_raw())))))
+    }
+
+    /// Whether it asks nothing and answers nothing.
+    pub(crate) const fn only_listens(&self) -> bool {
+        self.filter.is_some()
     }
 
     /// Queues a message that belongs to no request. False: dropped, the client does not read.
@@ -144,6 +299,7 @@ impl Client {
         id: &Id,
         outlet: ProgressSink,
         gone: CancellationToken,
+        declared: Option<Arc<Declared>>,
     ) -> Option<Caller> {
         let mut running = lock(&self.running);
         if running.contains_key(id) {
@@ -151,7 +307,7 @@ impl Client {
         }
         let cancelled = CancellationToken::new();
         running.insert(id.clone(), (gone.clone(), cancelled.clone()));
-        Some(Caller { client: Arc::clone(self), outlet, gone, cancelled })
+        Some(Caller { client: Arc::clone(self), outlet, gone, cancelled, declared, events: None })
     }
 
     pub(crate) fn finish(&self, id: &Id) {

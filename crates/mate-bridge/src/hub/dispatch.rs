@@ -11,17 +11,24 @@ use super::{
     words,
 };
 use crate::{
-    core::{Answer, Fault, message::depth, raw},
+    core::{Answer, Fault, era, message::depth, raw},
     gate::{Gate, Outcome, Settled, Ticket},
     upstream::{End, Outgoing, Race, Reply},
 };
-use serde_json::{json, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 use std::{pin::Pin, sync::Arc, time::Duration};
 use tokio::{sync::oneshot, task::JoinHandle, time::Sleep};
 use tokio_util::sync::CancellationToken;
 
 /// How long an upstream is asked to keep a call's record, in milliseconds: long enough to be asked after a night.
 const TASK_TTL_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// What a call that was sent came to.
+pub(super) struct Sent {
+    pub(super) replied: Replied,
+    /// The upstream has asked a question instead of answering: its result.
+    pub(super) question: Option<Box<RawValue>>,
+}
 
 /// Sends the call and answers the runtime. Consumes the permission: there is no second time.
 pub(super) async fn dispatch(
@@ -30,14 +37,15 @@ pub(super) async fn dispatch(
     found: Exposed,
     asked: Asked,
     ticket: Ticket,
-) -> Replied {
+) -> Sent {
     let operation = ticket.operation.clone();
     let id = hub.next_id();
     let (started, clock) = (hub.clock.now(), hub.clock.monotonic());
     let token = asked.token.clone();
     // A further round belongs to a call that was made without.
     let as_task = asked.continues().is_none() && hub.carries_out_as_task(&found);
-    let params = params(asked, &found, &ticket, id, as_task);
+    let mirrored = mirrored(&asked, &found);
+    let params = params(asked, &found, &ticket, caller, id, as_task);
     let flight = Flight {
         conn: found.conn,
         operation: Some(operation.clone()),
@@ -45,10 +53,12 @@ pub(super) async fn dispatch(
         tool: found.tool.name.clone(),
         client: Arc::clone(&caller.client),
         outlet: Arc::clone(&caller.outlet),
+        declared: caller.declared.clone(),
+        events: caller.events.clone(),
         token,
         unwanted: CancellationToken::new(),
     };
-    let outcome = send(hub, caller, flight, params, id).await;
+    let outcome = send(hub, caller, flight, (params, mirrored), id).await;
     mate_fault::point_async!("bridge.answer_read");
     let settled = Settled {
         outcome: outcome.clone(),
@@ -58,8 +68,20 @@ pub(super) async fn dispatch(
         took: hub.clock.monotonic().saturating_sub(clock),
     };
     match hub.gate.settle(ticket, settled).await {
-        Ok(receipt) => Replied { answer: for_runtime(hub, &operation, outcome), receipt },
-        Err(why) => Replied::plain(words::error(&words::unrecorded(&operation, &why))),
+        Ok(receipt) => {
+            let question = match &outcome {
+                Outcome::InputRequired { result, .. } => Some(result.clone()),
+                Outcome::Answered { .. }
+                | Outcome::RpcError { .. }
+                | Outcome::NotSent { .. }
+                | Outcome::Unknown { .. } => None,
+            };
+            Sent { replied: Replied { answer: for_runtime(hub, &operation, outcome), receipt }, question }
+        }
+        Err(why) => {
+            let replied = Replied::plain(words::error(&words::unrecorded(&operation, &why)));
+            Sent { replied, question: None }
+        }
     }
 }
 
@@ -94,7 +116,13 @@ impl Drop for Aloft<'_> {
     }
 }
 
-async fn send(hub: &Arc<Hub>, caller: &Caller, flight: Flight, params: Box<RawValue>, id: u64) -> Outcome {
+async fn send(
+    hub: &Arc<Hub>,
+    caller: &Caller,
+    flight: Flight,
+    (params, mirrored): (Box<RawValue>, Vec<(String, String)>),
+    id: u64,
+) -> Outcome {
     let conn = flight.conn;
     let at = &hub.conns[conn];
     let Ok(_slot) = Arc::clone(&at.slots).try_acquire_owned() else {
@@ -102,7 +130,8 @@ async fn send(hub: &Arc<Hub>, caller: &Caller, flight: Flight, params: Box<RawVa
         return Outcome::NotSent { why };
     };
     let operation = flight.operation.clone().unwrap_or_default();
-    let late = late(&hub.gate, &operation);
+    let new = at.upstream.is_new();
+    let late = late(&hub.gate, &operation, new);
     let unwanted = flight.unwanted.clone();
     lock(&hub.flights).insert(id, flight);
     let _aloft = Aloft { hub, id };
@@ -110,7 +139,7 @@ async fn send(hub: &Arc<Hub>, caller: &Caller, flight: Flight, params: Box<RawVa
     let upstream = Arc::clone(&at.upstream);
     let sending = tokio::spawn(async move {
         mate_fault::point_async!("bridge.before_write");
-        upstream.send(Outgoing { id, method: "tools/call", params, reply }).await;
+        upstream.send(Outgoing { id, method: "tools/call", params, mirrored, reply }).await;
     });
     let deadline = tokio::time::sleep(at.call_timeout);
     tokio::pin!(deadline);
@@ -119,7 +148,7 @@ async fn send(hub: &Arc<Hub>, caller: &Caller, flight: Flight, params: Box<RawVa
         Ok(answer) => answer,
         Err(outcome) => return outcome,
     };
-    match Made::read(&answer) {
+    match Made::read(&answer, new) {
         None => judge(answer),
         Some(Err(why)) => Outcome::Unknown { why },
         Some(Ok(made)) => {
@@ -130,7 +159,14 @@ async fn send(hub: &Arc<Hub>, caller: &Caller, flight: Flight, params: Box<RawVa
 }
 
 /// The runtime's parameters with the upstream's tool name and our marks in `_meta`; nothing else changes.
-fn params(asked: Asked, found: &Exposed, ticket: &Ticket, id: u64, as_task: bool) -> Box<RawValue> {
+fn params(
+    asked: Asked,
+    found: &Exposed,
+    ticket: &Ticket,
+    caller: &Caller,
+    id: u64,
+    as_task: bool,
+) -> Box<RawValue> {
     let Asked { mut params, mut meta, token, .. } = asked;
     if token.is_some() {
         meta.set("progressToken", raw(&id));
@@ -139,6 +175,13 @@ fn params(asked: Asked, found: &Exposed, ticket: &Ticket, id: u64, as_task: bool
     meta.set("agent-mate/idempotencyKey", raw(&ticket.idempotency_key));
     if !ticket.traceparent.is_empty() {
         meta.set("traceparent", raw(&ticket.traceparent));
+    }
+    // For an upstream of the new era; another one does not hear of it.
+    if !caller.is_new() {
+        meta.set(era::CAN, caller.can());
+        if let Some(level) = caller.client.level() {
+            meta.set(era::LEVEL, raw(&level));
+        }
     }
     params.set("name", raw(&found.tool.name));
     // The bridge offers the runtime no tasks, so that a wish for one is not heard.
@@ -150,14 +193,22 @@ fn params(asked: Asked, found: &Exposed, ticket: &Ticket, id: u64, as_task: bool
     params.to_raw()
 }
 
+/// The arguments that the tool wants in headers as well.
+fn mirrored(asked: &Asked, found: &Exposed) -> Vec<(String, String)> {
+    let Ok(mirrors) = found.tool.mirrors() else { return Vec::new() };
+    let Some(arguments) = asked.arguments().filter(|_| !mirrors.is_empty()) else { return Vec::new() };
+    let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else { return Vec::new() };
+    mirrors.iter().filter_map(|mirror| Some((mirror.header(), mirror.shown(&arguments)?))).collect()
+}
+
 /// What becomes of an answer that comes after the operation was settled.
-fn late(gate: &Arc<dyn Gate>, operation: &str) -> Box<dyn FnOnce(End) + Send> {
+fn late(gate: &Arc<dyn Gate>, operation: &str, new: bool) -> Box<dyn FnOnce(End) + Send> {
     let (gate, operation) = (Arc::clone(gate), operation.to_owned());
     Box::new(move |end| {
         let End::Answer(answer) = end else { return };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                match Made::read(&answer) {
+                match Made::read(&answer, new) {
                     None => gate.late(&operation, judge(answer)).await,
                     // What becomes of it is asked later.
                     Some(Ok(made)) => {

@@ -3,16 +3,18 @@
 use super::{
     Hub,
     client::Caller,
+    held::Event,
     record::{Seen, Unread, read_status},
-    verdict::is_a_task,
+    verdict::{is_a_new_task, is_a_task},
 };
 use crate::{
     core::{Answer, Object},
     gate::{Gate, Named, Outcome},
 };
 use mate_model::record::{MAX_TASK_ID, Proof};
+use serde_json::value::RawValue;
 use std::{pin::Pin, sync::Arc, time::Duration};
-use tokio::time::Sleep;
+use tokio::{sync::Notify, time::Sleep};
 use tokio_util::sync::CancellationToken;
 
 /// How often an upstream is asked at most, at least, and when it does not say.
@@ -29,21 +31,28 @@ const ANOTHER_CALLS: &str =
 pub(super) struct Made {
     id: String,
     pause: Duration,
+    /// Of the new era: the result that tells of it.
+    told: Option<Box<RawValue>>,
 }
 
 impl Made {
     /// Reads the answer to a call. None: it is the call's own answer, which an upstream may give as well, and which
     /// counts whatever else it says. A task may also be made of a call unasked. The error says why it cannot be followed.
-    pub(super) fn read(answer: &Answer) -> Option<Result<Self, String>> {
+    /// `new`: of an upstream of the new era; only there a result can itself be a task.
+    pub(super) fn read(answer: &Answer, new: bool) -> Option<Result<Self, String>> {
         let Answer::Result(result) = answer else { return None };
-        let task = Object::parse(result).ok().filter(|_| is_a_task(result))?.object("task")?;
+        let told = (new && is_a_new_task(result)).then(|| result.clone());
+        let task = match &told {
+            Some(result) => Object::parse(result).ok()?,
+            None => Object::parse(result).ok().filter(|_| is_a_task(result))?.object("task")?,
+        };
         let id = task.text("taskId").filter(|id| !id.is_empty() && id.len() <= MAX_TASK_ID);
         let Some(id) = id else {
             return Some(Err("the upstream made a task of the call, without an id that can be used".into()));
         };
         // Whatever else it says is asked for again.
         let poll_ms = read_status(&task, &id).ok().and_then(|(_, poll)| poll);
-        Some(Ok(Self { id, pause: pause(poll_ms) }))
+        Some(Ok(Self { id, pause: pause(poll_ms), told }))
     }
 
     /// Has the id written down. The error says why the task may not be followed.
@@ -90,10 +99,15 @@ impl Following<'_> {
         if let Err(why) = self.made.tell(&*hub.gate, self.operation).await {
             return lost(&why);
         }
+        let looked_at = self.tell_runtime(caller).await;
         let (mut pause_now, mut failures, mut told) = (self.made.pause, 0, false);
         loop {
+            let looked_at = Arc::clone(&looked_at);
             let asking = async move {
-                tokio::time::sleep(pause_now).await;
+                tokio::select! {
+                    () = tokio::time::sleep(pause_now) => {}
+                    () = looked_at.notified() => {}
+                }
                 hub.record(conn, id).await
             };
             tokio::pin!(asking);
@@ -134,6 +148,22 @@ impl Following<'_> {
             }
             pause_now = (pause_now * 2).clamp(SHORTEST, LONGEST);
         }
+    }
+
+    /// A runtime that follows tasks itself is told of this one at once. What this gives is raised when it has seen how
+    /// the task ended.
+    async fn tell_runtime(&self, caller: &Caller) -> Arc<Notify> {
+        let looked_at = Arc::new(Notify::new());
+        if let (Some(events), Some(result)) = (&caller.events, &self.made.told) {
+            let made = Event::Made {
+                conn: self.conn,
+                id: self.made.id.clone(),
+                result: result.clone(),
+                looked_at: Arc::clone(&looked_at),
+            };
+            events.send(made).await.ok();
+        }
+        looked_at
     }
 
     fn cancel(&self) {

@@ -1,13 +1,18 @@
 //! An upstream's own words: answered here, passed on to the runtime, or taken as a hint to look again.
 
-use super::{Flight, Hub, lock};
+use super::{
+    Flight, Hub,
+    catalogue::{PROMPTS, RESOURCES, TOOLS},
+    client::Client,
+    held, lock,
+};
 use crate::{
-    core::{Answer, Fault, Notification, Object, Request, message, raw},
-    upstream::Inbound,
+    core::{Answer, Fault, Notification, Object, Request, era, message, raw},
+    upstream::{Inbound, ProgressSink},
 };
 use async_trait::async_trait;
-use serde_json::json;
-use std::sync::Weak;
+use serde_json::{json, value::RawValue};
+use std::{sync::Weak, time::Duration};
 
 pub(super) struct Ear {
     pub(super) hub: Weak<Hub>,
@@ -25,32 +30,52 @@ impl Hub {
     }
 
     async fn elicit(&self, conn: usize, origin: Option<u64>, request: &Request) -> Answer {
-        let decline = || Answer::Result(raw(&json!({ "action": "decline" })));
         let flight = self.flight(conn, origin);
+        let params = request.params.clone().unwrap_or_else(|| raw(&json!({})));
+        let bound = self.conns[conn].call_timeout;
+        if let Some(flight) = flight.as_ref().filter(|flight| flight.declared.is_some()) {
+            return match &flight.events {
+                Some(questions) => held::ask(questions, params, bound).await,
+                None => decline(),
+            };
+        }
         let client = match &flight {
             Some(flight) => Some(flight.client.clone()),
-            None => self.clients().into_iter().next_back(),
+            None => self.clients().into_iter().rfind(|client| !client.only_listens()),
         };
-        let Some(client) = client.filter(|c| c.can_elicit()) else { return decline() };
+        let Some(client) = client else { return decline() };
+        self.put(&client, flight.as_ref().map(|flight| &flight.outlet), params, bound).await
+    }
+
+    /// Puts a question to a client that is asked while its request goes on.
+    pub(super) async fn put(
+        &self,
+        client: &Client,
+        outlet: Option<&ProgressSink>,
+        params: Box<RawValue>,
+        bound: Duration,
+    ) -> Answer {
+        if !client.can_elicit() {
+            return decline();
+        }
         let id = self.next_id();
         let answer = client.expect(id);
-        let params = request.params.clone().unwrap_or_else(|| raw(&json!({})));
         let text = message::write_request(id, "elicitation/create", &params);
-        let sent = flight.is_some_and(|f| (f.outlet)(text.clone())) || client.tell(text);
+        let sent = outlet.is_some_and(|outlet| outlet(text.clone())) || client.tell(text);
         if !sent {
             client.forget(id);
             return decline();
         }
-        match tokio::time::timeout(self.conns[conn].call_timeout, answer).await {
+        match tokio::time::timeout(bound, answer).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) | Err(_) => {
                 client.forget(id);
-                Answer::Result(raw(&json!({ "action": "cancel" })))
+                held::given_up()
             }
         }
     }
 
-    fn roots(&self) -> Answer {
+    pub(super) fn roots(&self) -> Answer {
         let roots: Vec<_> =
             self.workspace.iter().map(|path| json!({ "uri": file_uri(path), "name": "workspace" })).collect();
         Answer::Result(raw(&json!({ "roots": roots })))
@@ -67,6 +92,20 @@ impl Hub {
             (flight.outlet)(message::write_notification(&notification.method, Some(&params.to_raw())));
         }
     }
+}
+
+/// Nobody answers.
+pub(super) fn decline() -> Answer {
+    Answer::Result(raw(&json!({ "action": "decline" })))
+}
+
+/// Whether the runtime wants to hear a message of a log: in the new era each call says how grave it must be.
+fn wants(flight: &Flight, params: Option<&RawValue>) -> bool {
+    let Some(declared) = &flight.declared else { return true };
+    let said = params.and_then(|params| Object::parse(params).ok()?.text("level"));
+    declared
+        .level
+        .is_some_and(|least| said.and_then(|said| era::level(&said)).is_none_or(|said| said >= least))
 }
 
 fn file_uri(path: &std::path::Path) -> String {
@@ -103,9 +142,9 @@ impl Inbound for Ear {
         let Some(hub) = self.hub.upgrade() else { return };
         match notification.method.as_str() {
             "notifications/progress" => hub.progress(&notification),
-            "notifications/tools/list_changed"
-            | "notifications/resources/list_changed"
-            | "notifications/prompts/list_changed" => hub.want(self.conn, true),
+            TOOLS => hub.has_changed(self.conn, TOOLS),
+            RESOURCES => hub.has_changed(self.conn, RESOURCES),
+            PROMPTS => hub.has_changed(self.conn, PROMPTS),
             "notifications/message"
             | "notifications/resources/updated"
             | "notifications/elicitation/complete" => {
@@ -115,6 +154,7 @@ impl Inbound for Ear {
                 let text = message::write_notification(&notification.method, notification.params.as_deref());
                 let about_a_call = notification.method == "notifications/message";
                 match hub.flight(self.conn, origin).filter(|_| about_a_call) {
+                    Some(flight) if !wants(&flight, notification.params.as_deref()) => {}
                     Some(flight) => {
                         (flight.outlet)(text);
                     }

@@ -3,7 +3,12 @@
 use super::{Conn, Hub, lock};
 use crate::{
     config::Limits,
-    core::{Answer, Fault, Object, bounded, raw, schema::Schema},
+    core::{
+        Answer, Fault, Object, bounded,
+        mirrored::{Mirror, of_schema},
+        raw,
+        schema::Schema,
+    },
     upstream::{End, Hello, Outgoing, Reply},
 };
 use serde_json::{json, value::RawValue};
@@ -18,6 +23,7 @@ pub(crate) struct Tool {
     pub(crate) definition: Arc<RawValue>,
     pub(crate) object: Object,
     schema: OnceLock<Result<Schema, String>>,
+    mirrors: OnceLock<Result<Vec<Mirror>, String>>,
 }
 
 impl Tool {
@@ -28,6 +34,14 @@ impl Tool {
             Some(schema) => Schema::compile(schema),
         });
         made.as_ref().map_err(String::as_str)
+    }
+
+    /// The arguments that are wanted in headers as well; the error says why the tool is not offered over HTTP.
+    pub(crate) fn mirrors(&self) -> Result<&[Mirror], &str> {
+        let made = self
+            .mirrors
+            .get_or_init(|| self.object.get("inputSchema").map_or_else(|| Ok(Vec::new()), of_schema));
+        made.as_deref().map_err(String::as_str)
     }
 
     /// Whether it may, or must, be called as a task where the upstream offers tasks at all.
@@ -62,6 +76,8 @@ pub(crate) struct Listing {
     /// Somebody already waited for it in vain; nobody waits twice.
     overdue: bool,
     done: bool,
+    /// Lists of which the upstream has said that they changed.
+    said: Vec<&'static str>,
 }
 
 impl Listing {
@@ -89,6 +105,17 @@ impl Hub {
         tokio::spawn(async move { hub.list(conn).await });
     }
 
+    /// The upstream says that a list has changed: it is asked again, and the clients are told.
+    pub(super) fn has_changed(self: &Arc<Self>, conn: usize, method: &'static str) {
+        {
+            let said = &mut lock(&self.conns[conn].listing).said;
+            if !said.contains(&method) {
+                said.push(method);
+            }
+        }
+        self.want(conn, true);
+    }
+
     async fn list(self: Arc<Self>, conn: usize) {
         loop {
             let offer = self.fetch(&self.conns[conn]).await;
@@ -100,16 +127,16 @@ impl Hub {
                 let tools = offer.tools.iter().map(|tool| (tool.name.clone(), Arc::clone(&tool.definition)));
                 self.gate.offered((at.id, &at.name), tools.collect()).await;
             }
-            let again = {
+            let (again, said) = {
                 let mut listing = lock(&self.conns[conn].listing);
                 if let Ok(offer) = offer {
                     listing.offer = Some(Arc::new(offer));
                 }
                 listing.done = true;
                 listing.running = std::mem::take(&mut listing.again);
-                listing.running
+                (listing.running, std::mem::take(&mut listing.said))
             };
-            self.rebuild();
+            self.rebuild(&said);
             self.listed.send_modify(|n| *n += 1);
             if !again {
                 return;
@@ -145,7 +172,8 @@ impl Hub {
         if hello.tools {
             let (items, note) = self.pages(conn, "tools/list", "tools").await?;
             self.note(conn, note);
-            offer.tools = self.items(conn, items, "name").map(tool).collect();
+            let tools = self.items(conn, items, "name").map(tool);
+            offer.tools = tools.filter(|tool| self.can_be_called(conn, &hello, tool)).collect();
         }
         for (has, method, member, key, into) in [
             (hello.resources, "resources/list", "resources", "uri", &mut offer.resources),
@@ -170,6 +198,16 @@ impl Hub {
             }
         }
         Ok(offer)
+    }
+
+    /// In the new era a tool whose arguments cannot be put into headers must not be offered over HTTP.
+    fn can_be_called(&self, conn: &Conn, hello: &Hello, tool: &Tool) -> bool {
+        if !hello.new || !conn.over_http {
+            return true;
+        }
+        tool.mirrors()
+            .map_err(|why| self.note(conn, Some(format!("{:?} is left out: {why}", tool.name))))
+            .is_ok()
     }
 
     fn note(&self, conn: &Conn, note: Option<String>) {
@@ -256,7 +294,7 @@ impl Hub {
         let (reply, race, end) = Reply::new(None);
         let id = self.next_id();
         let work = async {
-            conn.upstream.send(Outgoing { id, method, params, reply }).await;
+            conn.upstream.send(Outgoing { id, method, params, mirrored: Vec::new(), reply }).await;
             end.await
         };
         let end = tokio::time::timeout(bound, work).await;
@@ -272,7 +310,8 @@ impl Hub {
 
 fn tool(item: Item) -> Arc<Tool> {
     let Item { key, object } = item;
-    Arc::new(Tool { name: key, definition: Arc::from(object.to_raw()), object, schema: OnceLock::new() })
+    let definition = Arc::from(object.to_raw());
+    Arc::new(Tool { name: key, definition, object, schema: OnceLock::new(), mirrors: OnceLock::new() })
 }
 
 fn shown(fault: &Fault) -> String {

@@ -5,19 +5,24 @@ pub(crate) mod catalogue;
 pub(crate) mod client;
 mod dispatch;
 mod follow;
+pub(crate) mod held;
 mod inbound;
 mod listing;
 mod look;
 pub(crate) mod names;
+mod passed;
 mod record;
 pub(crate) mod report;
+mod rounds;
 pub(crate) mod routes;
+pub(crate) mod subscribe;
 mod verdict;
 mod words;
 
 use crate::{
     BridgeError,
     config::{ConnectionSpec, Limits, Spawner, Transport},
+    core::era::Declared,
     gate::Gate,
     upstream::{HttpUpstream, ProgressSink, StdioUpstream, Upstream},
 };
@@ -35,7 +40,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// The longest text that is told the runtime beside a result, in characters.
@@ -46,6 +51,7 @@ pub(crate) struct Conn {
     pub(crate) id: ConnectionId,
     pub(crate) name: Arc<str>,
     pub(crate) prefixed: bool,
+    pub(crate) over_http: bool,
     pub(crate) call_timeout: Duration,
     pub(crate) upstream: Arc<dyn Upstream>,
     pub(crate) slots: Arc<Semaphore>,
@@ -64,6 +70,10 @@ pub(crate) struct Flight {
     pub(crate) client: Arc<Client>,
     /// Where messages about it go.
     pub(crate) outlet: ProgressSink,
+    /// What the call says of the runtime, in the new era.
+    pub(crate) declared: Option<Arc<Declared>>,
+    /// Where it is told what comes of it before it is over.
+    pub(crate) events: Option<mpsc::Sender<held::Event>>,
     /// The runtime's own progress token.
     pub(crate) token: Option<Arc<RawValue>>,
     /// The upstream is to be told that the call is not wanted any more; its outcome is waited for all the same.
@@ -79,6 +89,10 @@ pub(crate) struct Hub {
     pub(crate) catalogue: RwLock<Arc<Catalogue>>,
     pub(crate) flights: Mutex<HashMap<u64, Flight>>,
     pub(crate) clients: Mutex<Vec<Arc<Client>>>,
+    /// Calls that wait for the runtime's answer to a question.
+    pub(crate) holding: held::Holding,
+    /// Tasks that a runtime follows.
+    pub(crate) passed: passed::Tasks,
     /// Raised whenever a listing ended, well or not.
     pub(crate) listed: watch::Sender<u64>,
     /// The bridge is closing: nothing is followed any more.
@@ -119,6 +133,8 @@ impl Hub {
                 catalogue: RwLock::default(),
                 flights: Mutex::default(),
                 clients: Mutex::default(),
+                holding: held::Holding::default(),
+                passed: passed::Tasks::default(),
                 listed: watch::Sender::new(0),
                 ending: CancellationToken::new(),
                 next: AtomicU64::new(1),
@@ -147,9 +163,9 @@ impl Hub {
 
     /// Sends a notification to every client.
     pub(crate) fn broadcast(&self, method: &str, params: Option<&RawValue>) {
-        let text = crate::core::message::write_notification(method, params);
+        let uri = params.and_then(|params| crate::core::Object::parse(params).ok()?.text("uri"));
         for client in self.clients() {
-            client.tell(text.clone());
+            client.tell_of(method, params, uri.as_deref());
         }
     }
 }
@@ -165,6 +181,7 @@ impl Conn {
         let name: Arc<str> = spec.name.into();
         let start = spec.start_timeout.unwrap_or(limits.start);
         let inbound = Arc::new(inbound::Ear { hub: Weak::clone(hub), conn: index });
+        let over_http = matches!(spec.transport, Transport::Http(_));
         let upstream: Arc<dyn Upstream> = match spec.transport {
             Transport::Stdio(stdio) => Arc::new(StdioUpstream::new(
                 Arc::clone(&name),
@@ -183,6 +200,7 @@ impl Conn {
             id: spec.id,
             name,
             prefixed: spec.prefixed,
+            over_http,
             call_timeout: spec.call_timeout.unwrap_or(limits.call),
             upstream,
             slots: Arc::new(Semaphore::new(limits.in_flight)),

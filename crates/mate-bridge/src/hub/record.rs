@@ -4,7 +4,7 @@
 
 use super::{Conn, Flight, Hub, catalogue::Exposed, lock, verdict::judge_record};
 use crate::{
-    core::{Answer, Object, bounded, raw},
+    core::{Answer, Fault, Object, bounded, era, raw},
     gate::Outcome,
 };
 use mate_model::{
@@ -59,7 +59,8 @@ pub(super) fn read_status(task: &Object, id: &str) -> Result<(RecordStatus, Opti
     let status = status
         .parse::<RecordStatus>()
         .map_err(|_| format!("it gave a status that tasks do not have: {}", bounded(&status)))?;
-    let poll = task.get("pollInterval").and_then(|raw| serde_json::from_str::<f64>(raw.get()).ok());
+    let poll = task.get("pollIntervalMs").or_else(|| task.get("pollInterval"));
+    let poll = poll.and_then(|raw| serde_json::from_str::<f64>(raw.get()).ok());
     // Truncated and clamped by the cast: anything odd becomes a number within the limits.
     #[expect(
         clippy::cast_possible_truncation,
@@ -89,7 +90,7 @@ impl Hub {
     /// Whether calls of a tool are carried out as tasks.
     pub(super) fn carries_out_as_task(&self, found: &Exposed) -> bool {
         let offer = lock(&self.conns[found.conn].listing).offer.clone();
-        found.tool.runs_as_task() && offer.is_some_and(|offer| offer.hello.tasks)
+        found.tool.runs_as_task() && offer.is_some_and(|offer| offer.hello.tasks && !offer.hello.new)
     }
 
     /// The record of a task, for Agent Mate itself.
@@ -114,16 +115,17 @@ impl Hub {
     /// Of one that waits for an answer of ours the result is
     /// asked for as well: that is where its question comes.
     async fn ask_record(&self, conn: &Conn, id: &str) -> Result<Seen, Unread> {
-        let params = || raw(&json!({ "taskId": id }));
+        let params = || about(id);
         let bound = self.limits.read.max(self.limits.start);
         let answer = self.read(conn, "tasks/get", params(), bound).await.map_err(Unread::Lost)?;
-        let (status, poll_ms) = match answer {
-            Answer::Result(result) => {
-                let task = Object::parse(&result).map_err(Unread::Lost)?;
-                read_status(&task, id).map_err(Unread::Lost)?
-            }
+        let task = match answer {
+            Answer::Result(result) => Object::parse(&result).map_err(Unread::Lost)?,
             Answer::Error(fault) => return Err(refused(&fault.0)),
         };
+        let (status, poll_ms) = read_status(&task, id).map_err(Unread::Lost)?;
+        if conn.upstream.is_new() {
+            return Ok(Seen { status, result: inlined(&task, status, id), poll_ms });
+        }
         let result = match status {
             RecordStatus::Working => None,
             RecordStatus::InputRequired => {
@@ -144,9 +146,24 @@ impl Hub {
     pub(super) async fn cancel_task(&self, conn: &Conn, id: &str) {
         let cancels = lock(&conn.listing).offer.as_ref().is_some_and(|offer| offer.hello.cancels_tasks);
         if cancels {
-            let _ = self.read(conn, "tasks/cancel", raw(&json!({ "taskId": id })), CANCEL).await;
+            let _ = self.read(conn, "tasks/cancel", about(id), CANCEL).await;
         }
     }
+}
+
+/// The parameters of a question about a task. An upstream of the new era wants to hear that we know of tasks.
+fn about(id: &str) -> Box<RawValue> {
+    raw(&json!({ "taskId": id, "_meta": { era::CAN: { "extensions": { era::TASKS: {} } } } }))
+}
+
+/// The result of a task that is over, in the new era: it stands in the record itself.
+fn inlined(task: &Object, status: RecordStatus, id: &str) -> Option<Outcome> {
+    let answer = match status {
+        RecordStatus::Completed => Answer::Result(task.get("result")?.to_owned()),
+        RecordStatus::Failed => Answer::Error(Fault(task.get("error")?.to_owned())),
+        RecordStatus::Cancelled | RecordStatus::Working | RecordStatus::InputRequired => return None,
+    };
+    Some(judge_record(answer, id))
 }
 
 /// How long an upstream may take to hear that a task is to be called off.

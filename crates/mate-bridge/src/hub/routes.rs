@@ -4,9 +4,13 @@ use super::{
     Hub, call,
     catalogue::Shown,
     client::{Caller, Replied},
+    passed,
 };
-use crate::core::{Answer, Fault, Object, Request, message::depth, raw};
-use serde_json::{json, value::RawValue};
+use crate::{
+    core::{Answer, Fault, Object, Request, era, faults, message::depth, raw},
+    upstream::Hello,
+};
+use serde_json::{Value, json, value::RawValue};
 use std::{borrow::Borrow, sync::Arc};
 
 const INSTRUCTIONS: &str = "These tools act through Agent Mate, which checks and records each call. \
@@ -16,8 +20,22 @@ When you are finished or cannot go on, call agent_mate__report once.";
 /// Answers one request of the runtime. To be run in a task of its own.
 pub(crate) async fn serve(hub: &Arc<Hub>, caller: &Caller, request: &Request) -> Replied {
     let params = request.params.as_deref();
+    if request.method == "tools/call" {
+        let replied = call::serve(hub, caller, params).await;
+        return Replied { answer: shaped(caller, &request.method, replied.answer), ..replied };
+    }
     let answer = match request.method.as_str() {
-        "tools/call" => return call::serve(hub, caller, params).await,
+        // What the new era has given up, and what it has instead.
+        "initialize" | "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe"
+            if caller.is_new() =>
+        {
+            Err(Fault::no_method(&request.method))
+        }
+        "server/discover" if caller.is_new() => discover(hub).await,
+        "tasks/get" | "tasks/update" | "tasks/cancel" if caller.is_new() => {
+            let replied = passed::serve(hub, caller, &request.method, params).await;
+            return Replied { answer: shaped(caller, &request.method, replied.answer), ..replied };
+        }
         "initialize" => initialize(hub, caller, params).await,
         "ping" => Ok(raw(&json!({}))),
         "tools/list" => list_tools(hub, caller, params).await,
@@ -25,60 +43,101 @@ pub(crate) async fn serve(hub: &Arc<Hub>, caller: &Caller, request: &Request) ->
         "resources/templates/list" => list(hub, params, "resourceTemplates", |c| &c.templates).await,
         "prompts/list" => list(hub, params, "prompts", |c| &c.prompts).await,
         "resources/read" => by_uri(hub, params, "resources/read").await,
-        "resources/subscribe" => by_uri(hub, params, "resources/subscribe").await,
-        "resources/unsubscribe" => by_uri(hub, params, "resources/unsubscribe").await,
+        "resources/subscribe" => watch(hub, params, "resources/subscribe").await,
+        "resources/unsubscribe" => watch(hub, params, "resources/unsubscribe").await,
         "prompts/get" => prompt(hub, params).await,
         "completion/complete" => complete(hub, params).await,
-        "logging/setLevel" => set_level(hub, params).await,
+        "logging/setLevel" => set_level(hub, caller, params).await,
         other => Err(Fault::no_method(other)),
     };
-    Replied::plain(match answer {
+    let answer = match answer {
         Ok(result) if depth(result.get()) > hub.limits.depth => {
             Answer::Error(Fault::internal("the answer is nested too deeply to be passed on"))
         }
         Ok(result) => Answer::Result(result),
         Err(fault) => Answer::Error(fault),
-    })
+    };
+    Replied::plain(shaped(caller, &request.method, answer))
+}
+
+/// An answer in the words of the client's era.
+fn shaped(caller: &Caller, method: &str, answer: Answer) -> Answer {
+    if !caller.is_new() {
+        return answer;
+    }
+    let can_be_kept = matches!(
+        method,
+        "server/discover"
+            | "tools/list"
+            | "prompts/list"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read"
+    );
+    match answer {
+        Answer::Result(result) => Answer::Result(era::finished(result, can_be_kept)),
+        Answer::Error(fault) => Answer::Error(faults::in_new_era(fault)),
+    }
 }
 
 type Served = Result<Box<RawValue>, Fault>;
 
 async fn initialize(hub: &Arc<Hub>, caller: &Caller, params: Option<&RawValue>) -> Served {
     let version = caller.client.greeted(params).map_err(|e| Fault::invalid_params(&e))?;
+    let (can, instructions) = introduction(hub).await;
+    Ok(raw(&json!({
+        "protocolVersion": version,
+        "capabilities": can,
+        "serverInfo": era::ourselves(),
+        "instructions": instructions,
+    })))
+}
+
+/// The same in the new era, in which it is asked for and agrees nothing.
+async fn discover(hub: &Arc<Hub>) -> Served {
+    let (mut can, instructions) = introduction(hub).await;
+    if passed::offered(hub) {
+        can["extensions"] = json!({ era::TASKS: {} });
+    }
+    Ok(raw(&json!({
+        "supportedVersions": era::SPOKEN,
+        "capabilities": can,
+        "instructions": instructions,
+        "_meta": { era::SERVER: era::ourselves() },
+    })))
+}
+
+/// What the bridge can, and what is said of its tools.
+async fn introduction(hub: &Arc<Hub>) -> (Value, String) {
     hub.ready(hub.limits.greet).await;
     let catalogue = hub.catalogue();
-    let granted =
-        catalogue.offers.iter().zip(&hub.conns).filter(|(_, c)| hub.gate.connection_granted(&c.name));
-    let hellos: Vec<_> =
-        granted.filter_map(|(offer, _)| offer.as_ref().map(|o| Arc::clone(&o.hello))).collect();
+    let granted = || {
+        let all = catalogue.offers.iter().zip(&hub.conns);
+        all.filter(|(_, conn)| hub.gate.connection_granted(&conn.name))
+            .filter_map(|(offer, conn)| offer.as_ref().map(|offer| (&offer.hello, conn)))
+    };
+    let any = |is: fn(&Hello) -> bool| granted().any(|(hello, _)| is(hello));
     let mut can = json!({ "tools": { "listChanged": true } });
-    if hellos.iter().any(|h| h.resources) {
-        can["resources"] = json!({ "listChanged": true, "subscribe": hellos.iter().any(|h| h.subscribe) });
+    if any(|hello| hello.resources) {
+        can["resources"] = json!({ "listChanged": true, "subscribe": any(|hello| hello.subscribe) });
     }
-    if hellos.iter().any(|h| h.prompts) {
+    if any(|hello| hello.prompts) {
         can["prompts"] = json!({ "listChanged": true });
     }
-    if hellos.iter().any(|h| h.completions) {
+    if any(|hello| hello.completions) {
         can["completions"] = json!({});
     }
-    if hellos.iter().any(|h| h.logging) {
+    if any(|hello| hello.logging) {
         can["logging"] = json!({});
     }
     let mut instructions = INSTRUCTIONS.to_owned();
-    for (offer, conn) in
-        catalogue.offers.iter().zip(&hub.conns).filter(|(_, c)| hub.gate.connection_granted(&c.name))
-    {
-        if let Some(text) = offer.as_ref().and_then(|o| o.hello.instructions.as_deref()) {
+    for (hello, conn) in granted() {
+        if let Some(text) = hello.instructions.as_deref() {
             let text = hub.gate.shown(text, 4000);
             instructions.push_str(&format!("\n\nThe tools of {:?} say of themselves: {text}", conn.name));
         }
     }
-    Ok(raw(&json!({
-        "protocolVersion": version,
-        "capabilities": can,
-        "serverInfo": { "name": "agent-mate", "title": "Agent Mate", "version": env!("CARGO_PKG_VERSION") },
-        "instructions": instructions,
-    })))
+    (can, instructions)
 }
 
 /// One page of `items`; the cursor is the place of its first item.
@@ -132,7 +191,7 @@ fn read(params: Option<&RawValue>) -> Result<Object, Fault> {
 }
 
 /// The connection that serves a resource: the one that lists it, else the one with the best matching template.
-fn route(hub: &Hub, uri: &str) -> Option<usize> {
+pub(super) fn route(hub: &Hub, uri: &str) -> Option<usize> {
     let catalogue = hub.catalogue();
     let granted = |conn: usize| hub.gate.connection_granted(&hub.conns[conn].name);
     if let Some(listed) = catalogue.resources.iter().find(|r| r.key == uri) {
@@ -157,9 +216,23 @@ async fn by_uri(hub: &Arc<Hub>, params: Option<&RawValue>, method: &'static str)
     let object = read(params)?;
     let uri = object.text("uri").ok_or_else(|| Fault::invalid_params("`uri` must be a string"))?;
     hub.ready(hub.limits.list).await;
-    let conn =
-        route(hub, &uri).ok_or_else(|| Fault::invalid_params("no granted connection has this resource"))?;
+    let conn = route(hub, &uri).ok_or_else(|| faults::no_resource(&uri))?;
     hub.ask(&hub.conns[conn], method, object.to_raw()).await
+}
+
+/// The old era's way to be told of changes. An upstream of the new era is listened to, and goes on telling: whoever does
+/// not want to hear of a resource any more takes no harm.
+async fn watch(hub: &Arc<Hub>, params: Option<&RawValue>, method: &'static str) -> Served {
+    let uri = read(params)?.text("uri").ok_or_else(|| Fault::invalid_params("`uri` must be a string"))?;
+    hub.ready(hub.limits.list).await;
+    let conn = route(hub, &uri).ok_or_else(|| faults::no_resource(&uri))?;
+    if !hub.conns[conn].upstream.is_new() {
+        return by_uri(hub, params, method).await;
+    }
+    if method == "resources/subscribe" {
+        hub.conns[conn].upstream.watch(&uri).await;
+    }
+    Ok(raw(&json!({})))
 }
 
 async fn prompt(hub: &Arc<Hub>, params: Option<&RawValue>) -> Served {
@@ -193,23 +266,21 @@ async fn complete(hub: &Arc<Hub>, params: Option<&RawValue>) -> Served {
     } else {
         let uri =
             reference.text("uri").ok_or_else(|| Fault::invalid_params("`ref` needs a `name` or a `uri`"))?;
-        route(hub, &uri).ok_or_else(|| Fault::invalid_params("no granted connection has this resource"))?
+        route(hub, &uri).ok_or_else(|| faults::no_resource(&uri))?
     };
     hub.ask(&hub.conns[conn], "completion/complete", object.to_raw()).await
 }
 
-async fn set_level(hub: &Arc<Hub>, params: Option<&RawValue>) -> Served {
+async fn set_level(hub: &Arc<Hub>, caller: &Caller, params: Option<&RawValue>) -> Served {
     let params = read(params)?;
-    const LEVELS: [&str; 8] =
-        ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-    if !params.text("level").is_some_and(|l| LEVELS.contains(&l.as_str())) {
-        return Err(Fault::invalid_params(
-            "`level` must be one of debug, info, notice, warning, error, critical, alert, emergency",
-        ));
-    }
+    let level = params.text("level").filter(|level| era::level(level).is_some());
+    let level =
+        level.ok_or_else(|| Fault::invalid_params(&format!("`level` must be one of {}", era::levels())))?;
+    caller.client.wants_level(&level);
     let catalogue = hub.catalogue();
     let able = catalogue.offers.iter().zip(&hub.conns).filter(|(offer, conn)| {
-        hub.gate.connection_granted(&conn.name) && offer.as_ref().is_some_and(|o| o.hello.logging)
+        hub.gate.connection_granted(&conn.name)
+            && offer.as_ref().is_some_and(|o| o.hello.logging && !o.hello.new)
     });
     let asks = able.map(|(_, conn)| hub.ask(conn, "logging/setLevel", params.to_raw()));
     for answer in futures_util::future::join_all(asks).await {

@@ -41,6 +41,8 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error>
 enum Kind {
     Complete,
     InputRequired,
+    /// Of the new era: a task was made of the call.
+    Task,
     Other,
 }
 
@@ -57,6 +59,7 @@ impl Verdict {
         match self.result_type.as_deref().map(RawValue::get) {
             None | Some("\"complete\"") => Kind::Complete,
             Some("\"input_required\"") => Kind::InputRequired,
+            Some("\"task\"") => Kind::Task,
             Some(_) => Kind::Other,
         }
     }
@@ -102,6 +105,9 @@ fn weigh(result: Box<RawValue>, verdict: Verdict) -> Outcome {
         Kind::Other => {
             Outcome::Unknown { why: "the upstream answered with a kind of result that is not known".into() }
         }
+        Kind::Task => {
+            Outcome::Unknown { why: "the upstream made a task of the call that cannot be followed".into() }
+        }
         Kind::Complete if verdict.task && !verdict.holds_a_result() => {
             Outcome::Unknown { why: "the upstream made a task of the call that cannot be followed".into() }
         }
@@ -130,6 +136,12 @@ pub(super) fn judge_record(answer: Answer, id: &str) -> Outcome {
         Ok((result, verdict)) => weigh(result, verdict),
         Err(outcome) => outcome,
     }
+}
+
+/// The same in the new era, in which the result is itself the task.
+pub(super) fn is_a_new_task(result: &RawValue) -> bool {
+    Verdict::read(result)
+        .is_ok_and(|verdict| !verdict.holds_a_result() && matches!(verdict.kind(), Kind::Task))
 }
 
 /// Whether an answer to a call only says that a task was made of it.

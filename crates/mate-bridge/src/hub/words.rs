@@ -78,6 +78,13 @@ pub(super) fn unrecorded(operation: &str, why: &str) -> String {
     )
 }
 
+pub(super) fn asks_too_much(tool: &str) -> String {
+    format!(
+        "The tool {tool:?} has asked one question after the other, and it is not answered any more. What became of the \
+         call is uncertain: do not repeat it, and say so in your report."
+    )
+}
+
 pub(super) fn too_deep(operation: &str, levels: usize, is_error: bool) -> String {
     let how = if is_error { "reported an error" } else { "succeeded" };
     format!(

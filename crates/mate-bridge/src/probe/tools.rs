@@ -151,7 +151,7 @@ fn too_many(limits: &Limits) -> Finding {
 
 async fn ask(upstream: &dyn Upstream, id: u64, params: Box<RawValue>) -> Result<Box<RawValue>, String> {
     let (reply, _race, end) = Reply::new(None);
-    upstream.send(Outgoing { id, method: "tools/list", params, reply }).await;
+    upstream.send(Outgoing { id, method: "tools/list", params, mirrored: Vec::new(), reply }).await;
     match end.await {
         Ok(End::Answer(Answer::Result(result))) => Ok(result),
         Ok(End::Answer(Answer::Error(fault))) => Err(fault.0.get().chars().take(2_000).collect()),

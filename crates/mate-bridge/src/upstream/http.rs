@@ -1,4 +1,4 @@
-//! An upstream over Streamable HTTP (the eras with `initialize` and sessions).
+//! An upstream over Streamable HTTP, of either era: with `initialize` and sessions, or without.
 //!
 //! A request of which no byte went out was not sent. Whatever happens after that (a status that is no
 //! success, a reset, a missing or broken answer) is unknown. An expired session ends the call that met
@@ -6,7 +6,9 @@
 
 use super::{
     End, Hello, Inbound, Outgoing, Reply, Upstream,
+    dress::dress,
     http_answer::{self, Source},
+    http_new,
 };
 use crate::{
     config::{HttpSpec, Limits},
@@ -16,14 +18,22 @@ use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use mate_http::{Client, Endpoint, Failed, Request, Response, Trust};
 use serde_json::value::RawValue;
-use std::{sync::Arc, time::Duration};
-use tokio::sync::Mutex;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// How long a notification may take to be taken.
 const NOTICE: Duration = Duration::from_secs(10);
+/// Resources that are listened to at one upstream.
+const WATCHED: usize = 256;
 /// The id of our `initialize`; no other request has it.
 const HANDSHAKE: u64 = 0;
 
@@ -31,6 +41,7 @@ pub(crate) struct HttpUpstream {
     pub(super) wire: Wire,
     start: Duration,
     state: Mutex<State>,
+    new: AtomicBool,
     closed: CancellationToken,
 }
 
@@ -46,13 +57,24 @@ pub(super) struct Wire {
 #[derive(Default)]
 struct State {
     session: Option<Arc<Session>>,
+    /// It was greeted once, so it is not asked whether it does without sessions.
+    greets: bool,
 }
 
-/// One greeted session at the upstream.
+/// One greeted session at the upstream; of the new era, what stands for one.
 pub(super) struct Session {
     pub(super) id: Option<HeaderValue>,
-    hello: Arc<Hello>,
+    pub(super) hello: Arc<Hello>,
     pub(super) over: CancellationToken,
+    /// Resources of whose changes it is to tell (the new era).
+    pub(super) watched: watch::Sender<Vec<String>>,
+}
+
+impl Session {
+    pub(super) fn new(id: Option<HeaderValue>, hello: Hello) -> Arc<Self> {
+        let watched = watch::Sender::new(Vec::new());
+        Arc::new(Self { id, hello: Arc::new(hello), over: CancellationToken::new(), watched })
+    }
 }
 
 impl HttpUpstream {
@@ -76,7 +98,8 @@ impl HttpUpstream {
             headers.append(name, value);
         }
         let wire = Wire { client, headers, limits, inbound };
-        Ok(Self { wire, start, state: Mutex::default(), closed: CancellationToken::new() })
+        let (new, closed) = (AtomicBool::new(false), CancellationToken::new());
+        Ok(Self { wire, start, state: Mutex::default(), new, closed })
     }
 
     async fn session(&self) -> Result<Arc<Session>, String> {
@@ -87,13 +110,26 @@ impl HttpUpstream {
         if let Some(session) = state.session.as_ref().filter(|s| !s.over.is_cancelled()) {
             return Ok(Arc::clone(session));
         }
-        let greeted = tokio::time::timeout(self.start, self.wire.greet()).await;
-        let session = greeted
-            .unwrap_or_else(|_| Err(format!("it did not answer within {} s", self.start.as_secs())))?;
+        let ask = !state.greets;
+        let opened = async {
+            match if ask { self.wire.discover().await? } else { None } {
+                Some(session) => Ok(session),
+                None => self.wire.greet().await,
+            }
+        };
+        let opened = tokio::time::timeout(self.start, opened).await;
+        let session =
+            opened.unwrap_or_else(|_| Err(format!("it did not answer within {} s", self.start.as_secs())))?;
         state.session = Some(Arc::clone(&session));
+        state.greets = !session.hello.new;
         drop(state);
+        self.new.store(session.hello.new, Ordering::Relaxed);
         self.wire.inbound.connected();
-        tokio::spawn(http_answer::listen(self.wire.clone(), Arc::clone(&session)));
+        if session.hello.new {
+            tokio::spawn(http_new::listen(self.wire.clone(), Arc::clone(&session)));
+        } else {
+            tokio::spawn(http_answer::listen(self.wire.clone(), Arc::clone(&session)));
+        }
         Ok(session)
     }
 }
@@ -106,9 +142,12 @@ impl HttpUpstream {
                 return outgoing.reply.end(End::NotSent(format!("the upstream could not be greeted: {why}")));
             }
         };
-        let body = message::write_request(outgoing.id, outgoing.method, &outgoing.params);
+        let new = session.hello.new;
+        let params = dress(&outgoing.params, new);
+        let body = message::write_request(outgoing.id, outgoing.method, &params);
+        let extra = if new { http_new::headers(&outgoing, &params) } else { HeaderMap::new() };
         let race = outgoing.reply.race();
-        match self.wire.post(Some(&session), body, move || race.begin()).await {
+        match self.wire.post(Some(&session), extra, body, move || race.begin()).await {
             Err(Failed::CalledOff) => {
                 outgoing.reply.end(End::NotSent("it was called off before it was sent".into()));
             }
@@ -118,6 +157,10 @@ impl HttpUpstream {
             Err(Failed::Unknown(why)) => {
                 self.wire.client.forget();
                 outgoing.reply.end(End::Unknown(format!("no answer came: {why}")));
+            }
+            Ok(response) if new && response.status().is_client_error() => {
+                let end = http_new::refusal(&self.wire, outgoing.id, response).await;
+                outgoing.reply.end(end);
             }
             Ok(response) if response.status() != StatusCode::OK => {
                 self.wire.client.forget();
@@ -131,7 +174,9 @@ impl HttpUpstream {
             }
             Ok(response) => {
                 let source = Source::Request(outgoing.id);
-                http_answer::read(&self.wire, Some(&session), source, response, outgoing.reply).await;
+                // What breaks off in the new era cannot be read on.
+                let session = Some(&session).filter(|_| !new);
+                http_answer::read(&self.wire, session, source, response, outgoing.reply).await;
             }
         }
     }
@@ -151,7 +196,7 @@ impl Wire {
     async fn greet(&self) -> Result<Arc<Session>, String> {
         let body = message::write_request(HANDSHAKE, "initialize", &Hello::ours());
         let unreached = |failed| format!("it cannot be reached: {failed}");
-        let response = self.post(None, body, || true).await.map_err(unreached)?;
+        let response = self.post(None, HeaderMap::new(), body, || true).await.map_err(unreached)?;
         if !response.status().is_success() {
             return Err(format!("it answered the handshake with HTTP {}", response.status().as_u16()));
         }
@@ -167,9 +212,9 @@ impl Wire {
             Ok(End::NotSent(why) | End::Unknown(why)) => return Err(why),
             Err(_) => return Err("its handshake was dropped".into()),
         };
-        let session = Arc::new(Session { id, hello: Arc::new(hello), over: CancellationToken::new() });
+        let session = Session::new(id, hello);
         let body = message::write_notification("notifications/initialized", None);
-        self.post(Some(&session), body, || true).await.map_err(unreached)?;
+        self.post(Some(&session), HeaderMap::new(), body, || true).await.map_err(unreached)?;
         Ok(session)
     }
 
@@ -190,11 +235,16 @@ impl Wire {
     pub(super) async fn post(
         &self,
         session: Option<&Session>,
+        extra: HeaderMap,
         body: String,
         begin: impl FnOnce() -> bool + Send,
     ) -> Result<Response, Failed> {
-        let request = self
-            .request(Method::POST, session)
+        let mut headers = self.headers(session);
+        for (name, value) in extra.iter() {
+            headers.insert(name, value.clone());
+        }
+        let request = Request::new(Method::POST, self.client.endpoint().target().clone())
+            .headers(headers)
             .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
             .header(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"))
             .body(body);
@@ -233,10 +283,28 @@ impl Upstream for HttpUpstream {
 
     async fn notify(&self, method: &'static str, params: Box<RawValue>) {
         let session = self.state.lock().await.session.clone();
-        if let Some(session) = session.filter(|s| !s.over.is_cancelled()) {
+        // In the new era the only way to call a request off is to hear no more of it: then nobody learns how it ended.
+        if let Some(session) = session.filter(|s| !s.over.is_cancelled() && !s.hello.new) {
             let body = message::write_notification(method, Some(&params));
-            tokio::time::timeout(NOTICE, self.wire.post(Some(&session), body, || true)).await.ok();
+            let posted = self.wire.post(Some(&session), HeaderMap::new(), body, || true);
+            tokio::time::timeout(NOTICE, posted).await.ok();
         }
+    }
+
+    fn is_new(&self) -> bool {
+        self.new.load(Ordering::Relaxed)
+    }
+
+    async fn watch(&self, uri: &str) -> Option<bool> {
+        let session = self.session().await.ok().filter(|session| session.hello.new)?;
+        session.watched.send_if_modified(|watched| {
+            let more = watched.len() < WATCHED && watched.iter().all(|known| known != uri);
+            if more {
+                watched.push(uri.to_owned());
+            }
+            more
+        });
+        Some(true)
     }
 
     async fn close(&self) {

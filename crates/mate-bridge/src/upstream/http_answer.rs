@@ -6,7 +6,7 @@ use super::{
     inbound,
 };
 use crate::core::{Answer, Id, Message};
-use http::header;
+use http::{HeaderMap, header};
 use mate_http::{BodyFault, Response};
 use std::{sync::Arc, time::Duration};
 
@@ -146,7 +146,7 @@ async fn drain(
                     let (wire, session) = (wire.clone(), session.cloned());
                     tokio::spawn(async move {
                         let text = inbound::answer(Arc::clone(&wire.inbound), source.origin(), request).await;
-                        wire.post(session.as_deref(), text, || true).await.ok();
+                        wire.post(session.as_deref(), HeaderMap::new(), text, || true).await.ok();
                     });
                 }
             }
@@ -184,4 +184,15 @@ pub(super) async fn listen(wire: Wire, session: Arc<Session>) {
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// Hears a stream of changes to its end. Whether anything came on it.
+pub(super) async fn hear(wire: &Wire, id: u64, response: Response) -> bool {
+    if content_type(&response) != "text/event-stream" {
+        return false;
+    }
+    let mut heard = false;
+    let source = Source::Request(id);
+    drain(wire, None, source, response, &mut SseEvents::default(), &mut heard).await.ok();
+    heard
 }

@@ -3,8 +3,10 @@
 //! Transport truth is the point of this module: every request ends as answered, as proved not to
 //! have been sent, or as unknown; and nothing here ever sends a request a second time.
 
+mod dress;
 mod http;
 mod http_answer;
+mod http_new;
 mod inbound;
 mod progress;
 mod reply;
@@ -34,6 +36,8 @@ pub(crate) struct Outgoing {
     pub(crate) id: u64,
     pub(crate) method: &'static str,
     pub(crate) params: Box<RawValue>,
+    /// Arguments that the tool wants in headers as well, where there are headers (2026-07-28).
+    pub(crate) mirrored: Vec<(String, String)>,
     /// Where its one end goes.
     pub(crate) reply: Reply,
 }
@@ -42,7 +46,13 @@ pub(crate) struct Outgoing {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hello {
     pub(crate) version: String,
+    /// It speaks without sessions (2026-07-28).
+    pub(crate) new: bool,
     pub(crate) tools: bool,
+    /// It tells when its lists change.
+    pub(crate) tells_tools: bool,
+    pub(crate) tells_prompts: bool,
+    pub(crate) tells_resources: bool,
     pub(crate) resources: bool,
     pub(crate) subscribe: bool,
     pub(crate) prompts: bool,
@@ -66,23 +76,37 @@ impl Hello {
             return Err(format!("it speaks protocol version {shown}, which Agent Mate does not"));
         }
         let can = object.object("capabilities").unwrap_or_default();
-        let resources = can.object("resources");
-        let subscribe =
-            resources.as_ref().and_then(|r| r.get("subscribe")).is_some_and(|v| v.get() == "true");
         let tasks = can.object("tasks").unwrap_or_default();
         let calls = tasks.object("requests").and_then(|r| r.object("tools")).and_then(|t| t.object("call"));
         Ok(Self {
             tasks: calls.is_some() && version == TASKS_SINCE,
             cancels_tasks: tasks.object("cancel").is_some(),
             version,
+            ..Self::of(&object, &can)
+        })
+    }
+
+    /// What both eras say in the same words.
+    fn of(said: &Object, can: &Object) -> Self {
+        let resources = can.object("resources");
+        let subscribe =
+            resources.as_ref().and_then(|r| r.get("subscribe")).is_some_and(|v| v.get() == "true");
+        let tells = |kind: &str| {
+            can.object(kind).is_some_and(|kind| kind.get("listChanged").is_some_and(|is| is.get() == "true"))
+        };
+        Self {
+            tells_tools: tells("tools"),
+            tells_prompts: tells("prompts"),
+            tells_resources: tells("resources"),
             tools: can.object("tools").is_some(),
             resources: resources.is_some(),
             subscribe,
             prompts: can.object("prompts").is_some(),
             completions: can.object("completions").is_some(),
             logging: can.object("logging").is_some(),
-            instructions: object.text("instructions").map(|text| bounded(&text).to_owned()),
-        })
+            instructions: said.text("instructions").map(|text| bounded(&text).to_owned()),
+            ..Self::default()
+        }
     }
 
     /// What we say of ourselves in the handshake.
@@ -106,6 +130,16 @@ pub(crate) trait Upstream: Send + Sync {
 
     /// Sends a notification if there is a live connection; losing it is allowed.
     async fn notify(&self, method: &'static str, params: Box<RawValue>);
+
+    /// Whether it speaks without sessions (2026-07-28), as far as is known.
+    fn is_new(&self) -> bool {
+        false
+    }
+
+    /// Wants to be told of changes of a resource, of an upstream that speaks without sessions. None: it is another one.
+    async fn watch(&self, _uri: &str) -> Option<bool> {
+        None
+    }
 
     /// Ends the connection; bounded.
     async fn close(&self);

@@ -1,13 +1,22 @@
 //! An upstream that is a child process: started at first need, and again only for a later request.
 
-use super::{End, Hello, Inbound, Outgoing, Upstream, stdio_link::Link};
+use super::{
+    End, Hello, Inbound, Outgoing, Upstream,
+    stdio_link::{Link, NotGreeted},
+};
 use crate::{
     config::{Limits, Spawner, StdioSpec},
     core::message,
 };
 use async_trait::async_trait;
 use serde_json::value::RawValue;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 use tokio::sync::Mutex;
 
 pub(crate) struct StdioUpstream {
@@ -18,6 +27,9 @@ pub(crate) struct StdioUpstream {
     spawner: Arc<dyn Spawner>,
     inbound: Arc<dyn Inbound>,
     state: Mutex<State>,
+    /// It speaks without sessions; it does not, and is not asked again.
+    new: AtomicBool,
+    greet_only: AtomicBool,
 }
 
 #[derive(Default)]
@@ -35,7 +47,8 @@ impl StdioUpstream {
         spawner: Arc<dyn Spawner>,
         inbound: Arc<dyn Inbound>,
     ) -> Self {
-        Self { name, spec, start, limits, spawner, inbound, state: Mutex::default() }
+        let (new, greet_only) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { name, spec, start, limits, spawner, inbound, state: Mutex::default(), new, greet_only }
     }
 
     /// The live link; starts the child if there is none.
@@ -58,10 +71,28 @@ impl StdioUpstream {
         Ok(link)
     }
 
+    /// Starts the child and finds out what it speaks. One that goes away when it is asked is not asked a second time.
     async fn open(&self) -> Result<Arc<Link>, String> {
+        let ask = !self.greet_only.load(Ordering::Relaxed);
+        let started = self.begin(ask).await;
+        match &started {
+            Ok(link) if link.hello().is_some_and(|hello| hello.new) => {
+                self.new.store(true, Ordering::Relaxed)
+            }
+            Ok(_) => self.greet_only.store(true, Ordering::Relaxed),
+            Err(NotGreeted::WhenAsked(_)) => {
+                self.greet_only.store(true, Ordering::Relaxed);
+                return self.begin(false).await.map_err(NotGreeted::into_words);
+            }
+            Err(NotGreeted::Failed(_)) => {}
+        }
+        started.map_err(NotGreeted::into_words)
+    }
+
+    async fn begin(&self, ask: bool) -> Result<Arc<Link>, NotGreeted> {
         let child = self.spawner.spawn(&self.name, &self.spec).await?;
         // Ends the child if the handshake fails or is given up on the way.
-        Link::start(child, self.limits.clone(), Arc::clone(&self.inbound)).handshake().await
+        Link::start(child, self.limits.clone(), Arc::clone(&self.inbound)).handshake(ask).await
     }
 }
 
@@ -92,6 +123,19 @@ impl Upstream for StdioUpstream {
         if let Some(link) = link.filter(|link| link.alive()) {
             link.write(&message::write_notification(method, Some(&params)), || true).await.ok();
         }
+    }
+
+    fn is_new(&self) -> bool {
+        self.new.load(Ordering::Relaxed)
+    }
+
+    async fn watch(&self, uri: &str) -> Option<bool> {
+        let link = self.link().await.ok()?;
+        if !self.is_new() {
+            return None;
+        }
+        link.watch(uri).await;
+        Some(true)
     }
 
     async fn close(&self) {

@@ -1,17 +1,19 @@
 //! One running child: who writes to it, who reads from it, and what its death means.
 
-use super::{End, Hello, Inbound, Outgoing, Reply, inbound};
+use super::{End, Hello, Inbound, Outgoing, Reply, dress::dress, inbound};
 use crate::{
     config::{Child, Limits},
     core::{
-        MOST, Message, Response, bounded,
+        Answer, MOST, Message, Response, bounded,
         lines::{Line, Lines, guess_id},
-        message,
+        message, raw,
     },
 };
+use serde_json::{json, value::RawValue};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
@@ -25,6 +27,13 @@ const REMEMBERED: usize = 1024;
 const OWN_REQUESTS: usize = 16;
 /// The id of our `initialize`; no other request has it.
 const HANDSHAKE: u64 = 0;
+/// The same of the question whether it speaks without sessions, and of the request by which it is listened to.
+const DISCOVER: u64 = (1 << 53) - 1;
+const LISTEN: u64 = (1 << 53) - 2;
+/// Resources that are listened to at one upstream.
+const WATCHED: usize = 256;
+/// How long it may take to answer that question before it is greeted as of the old era as well.
+const PROBE: Duration = Duration::from_secs(2);
 
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
@@ -36,6 +45,8 @@ pub(crate) struct Link {
     dead: CancellationToken,
     limits: Limits,
     inbound: Arc<dyn Inbound>,
+    /// Resources of whose changes it tells, where it speaks without sessions.
+    watched: Mutex<Vec<String>>,
 }
 
 #[derive(Default)]
@@ -83,12 +94,12 @@ impl Drop for Starting {
 
 impl Starting {
     /// Greets the child; only then the link is worth keeping.
-    pub(crate) async fn handshake(mut self) -> Result<Arc<Link>, String> {
+    pub(crate) async fn handshake(mut self, probe: bool) -> Result<Arc<Link>, NotGreeted> {
         match &self.0 {
-            Some(link) => link.handshake().await?,
-            None => return Err("it is not running".into()),
+            Some(link) => link.handshake(probe).await?,
+            None => return Err(NotGreeted::Failed("it is not running".into())),
         }
-        self.0.take().ok_or_else(|| "it is not running".into())
+        self.0.take().ok_or_else(|| NotGreeted::Failed("it is not running".into()))
     }
 }
 
@@ -106,6 +117,7 @@ impl Link {
             dead: CancellationToken::new(),
             limits,
             inbound,
+            watched: Mutex::default(),
         });
         tokio::spawn(Arc::clone(&link).read(child.stdout));
         if let Some(stderr) = child.stderr {
@@ -119,7 +131,7 @@ impl Link {
             };
             if let Some(how) = how {
                 // What it wrote before its end is still in the pipe: the reader gets there first.
-                tokio::time::timeout(std::time::Duration::from_secs(2), watcher.dead.cancelled()).await.ok();
+                tokio::time::timeout(Duration::from_secs(2), watcher.dead.cancelled()).await.ok();
                 watcher.end(&format!("its process ended ({how})"));
             }
         });
@@ -134,29 +146,90 @@ impl Link {
         self.hello.get().cloned()
     }
 
-    async fn handshake(&self) -> Result<(), String> {
-        let (reply, _race, end) = Reply::new(None);
-        let params = Hello::ours();
-        self.send(Outgoing { id: HANDSHAKE, method: "initialize", params, reply }).await;
-        let hello = match end.await {
-            Ok(End::Answer(crate::core::Answer::Result(result))) => Hello::read(&result)?,
-            Ok(End::Answer(crate::core::Answer::Error(fault))) => {
-                let shown = bounded(fault.0.get());
-                return Err(format!("it refused the handshake: {shown}"));
+    /// Finds out what it speaks: it is asked whether it does without sessions, and greeted if it says no, something else
+    /// or, for a while, nothing. One that was greeted is of the old era, unless it refuses that and has said yes by then.
+    async fn handshake(&self, probe: bool) -> Result<(), NotGreeted> {
+        let asked = self.ask(DISCOVER, "server/discover", raw(&json!({})));
+        tokio::pin!(asked);
+        let mut said = None;
+        if probe {
+            match tokio::time::timeout(PROBE, &mut asked).await {
+                Ok(answer) => said = Some(answer.map_err(NotGreeted::WhenAsked)?),
+                Err(_) => self.inbound.diagnostic("it does not say whether it speaks without sessions"),
             }
-            Ok(End::NotSent(why) | End::Unknown(why)) => return Err(why),
-            Err(_) => return Err("its handshake was dropped".into()),
+        }
+        if let Some(Answer::Result(result)) = &said
+            && let Ok(hello) = Hello::discovered(result)
+        {
+            self.discovered(hello).await;
+            return Ok(());
+        }
+        let refused = match self.ask(HANDSHAKE, "initialize", Hello::ours()).await? {
+            Answer::Result(result) => {
+                self.hello.set(Arc::new(Hello::read(&result)?)).ok();
+                let greeted = message::write_notification("notifications/initialized", None);
+                let written = self.write(&greeted, || true).await;
+                return written
+                    .map_err(|e| NotGreeted::Failed(format!("it closed its input in the handshake ({e})")));
+            }
+            Answer::Error(fault) => format!("it refused the handshake: {}", bounded(fault.0.get())),
         };
+        if !probe || said.is_some() {
+            return Err(NotGreeted::Failed(refused));
+        }
+        match asked.await? {
+            Answer::Result(result) => self.discovered(Hello::discovered(&result)?).await,
+            Answer::Error(_) => return Err(NotGreeted::Failed(refused)),
+        }
+        Ok(())
+    }
+
+    /// It speaks without sessions: it is listened to, if it tells of changes.
+    async fn discovered(&self, hello: Hello) {
+        let wish = hello.wishes(&[]);
         self.hello.set(Arc::new(hello)).ok();
-        self.write(&message::write_notification("notifications/initialized", None), || true)
-            .await
-            .map_err(|e| format!("it closed its input in the handshake ({e})"))
+        if let Some(params) = wish {
+            self.listen(LISTEN, params).await;
+        }
+    }
+
+    /// Wants to be told of changes. The request has no answer while it is of use.
+    async fn listen(&self, id: u64, params: Box<RawValue>) {
+        let (reply, _race, _end) = Reply::new(None);
+        self.send(Outgoing { id, method: "subscriptions/listen", params, mirrored: Vec::new(), reply }).await;
+    }
+
+    /// Wants to be told of changes of one more resource.
+    pub(crate) async fn watch(&self, uri: &str) {
+        let place = {
+            let mut watched = lock(&self.watched);
+            if watched.len() >= WATCHED || watched.iter().any(|known| known == uri) {
+                return;
+            }
+            watched.push(uri.to_owned());
+            watched.len() as u64
+        };
+        let params = raw(&json!({ "notifications": { "resourceSubscriptions": [uri] } }));
+        self.listen(LISTEN - place, params).await;
+    }
+
+    /// A request of the handshake and its answer.
+    async fn ask(&self, id: u64, method: &'static str, params: Box<RawValue>) -> Result<Answer, String> {
+        let (reply, _race, end) = Reply::new(None);
+        self.send(Outgoing { id, method, params, mirrored: Vec::new(), reply }).await;
+        match end.await {
+            Ok(End::Answer(answer)) => Ok(answer),
+            Ok(End::NotSent(why) | End::Unknown(why)) => Err(why),
+            Err(_) => Err("its handshake was dropped".into()),
+        }
     }
 
     /// Writes the request; its reply is remembered first, so that no answer can come too early.
     pub(crate) async fn send(&self, outgoing: Outgoing) {
-        let Outgoing { id, method, params, reply } = outgoing;
-        let line = message::write_request(id, method, &params);
+        let Outgoing { id, method, params, reply, .. } = outgoing;
+        // What it is asked before it is greeted is in the words that it is asked in.
+        let new = self.hello().map_or(id == DISCOVER, |hello| hello.new);
+        let line = message::write_request(id, method, &dress(&params, new));
         let refused = {
             let mut pending = lock(&self.pending);
             if let Some(death) = &pending.death {
@@ -326,6 +399,29 @@ impl Link {
             };
             self.inbound.diagnostic(&format!("stderr: {}", String::from_utf8_lossy(&text)));
         }
+    }
+}
+
+/// Why a child was not taken into use.
+#[derive(Debug)]
+pub(crate) enum NotGreeted {
+    /// It went away when it was asked whether it speaks without sessions.
+    WhenAsked(String),
+    /// Anything else.
+    Failed(String),
+}
+
+impl NotGreeted {
+    pub(crate) fn into_words(self) -> String {
+        match self {
+            Self::WhenAsked(why) | Self::Failed(why) => why,
+        }
+    }
+}
+
+impl From<String> for NotGreeted {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
     }
 }
 

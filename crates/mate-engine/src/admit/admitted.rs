@@ -80,6 +80,13 @@ pub enum Admitted {
         /// To be handed over with it.
         receipt: Receipt,
     },
+    /// Not to be sent: the upstream has asked a question about an equal call, and waits for its answer.
+    Asked {
+        /// That call.
+        operation: OperationId,
+        /// The question as the upstream put it: the `result` member, byte for byte.
+        result: String,
+    },
 }
 
 impl Admitted {
@@ -87,7 +94,7 @@ impl Admitted {
     pub(super) fn with(self, receipt: Receipt) -> Self {
         match self {
             Self::Refused(text) => Self::Told { text, receipt },
-            other @ (Self::Go(_) | Self::Told { .. } | Self::Stored { .. }) => other,
+            other @ (Self::Go(_) | Self::Told { .. } | Self::Stored { .. } | Self::Asked { .. }) => other,
         }
     }
 }

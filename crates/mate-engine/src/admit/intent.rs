@@ -74,7 +74,15 @@ impl Admission {
             digest: imprint.digest.clone(),
         };
         if let Some(state) = request.continues {
-            return self.further_round(request, turn, &allowed, requested_at, state, key).await;
+            let further = self.further_round(request, turn, &allowed, requested_at, state, &key).await?;
+            if let Some(admitted) = further {
+                return Ok(admitted);
+            }
+        }
+        if class != EffectClass::Read
+            && let Some((operation, result)) = self.open_question(&key, turn)
+        {
+            return Ok(Admitted::Asked { operation, result });
         }
         let waits = self.asks.has(&AskKey::Call(key.clone()));
         let leave = if waits { None } else { self.leave(turn, &allowed, request.tool).await? };
@@ -185,7 +193,8 @@ impl Admission {
         Ok(Err((DenyReason::MayHaveHappened, why)))
     }
 
-    /// A further round of a call: the same operation, with an intent and a second read of its own.
+    /// A further round of a call: the same operation, with an intent and a second read of its own. None: the call names no
+    /// question, and none is open that it could answer: it is a call like any other.
     async fn further_round(
         &self,
         request: &Request<'_>,
@@ -193,17 +202,20 @@ impl Admission {
         allowed: &Allowed<'_>,
         requested_at: Micros,
         state: &str,
-        call: TwinKey,
-    ) -> Result<Admitted, EngineError> {
+        call: &TwinKey,
+    ) -> Result<Option<Admitted>, EngineError> {
         let _open = self.gate.read().await;
         if self.current() == Some(turn) && !request.is_gone() {
             self.engine.ledger.observe_time(self.now()).await?;
-            if let Some(admitted) = self.continue_round(request, state, turn, call).await? {
-                return Ok(admitted);
+            if let Some(admitted) = self.continue_round(request, state, turn, call.clone()).await? {
+                return Ok(Some(admitted));
             }
         }
+        if state == "null" {
+            return Ok(None);
+        }
         let why = "this answer belongs to no question that is open here";
-        self.deny(request, turn, requested_at, Some(allowed), DenyReason::BadArguments, why).await
+        self.deny(request, turn, requested_at, Some(allowed), DenyReason::BadArguments, why).await.map(Some)
     }
 
     /// Judges a call by a standing.

@@ -26,6 +26,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+/// The longest question that is kept to be told again, in bytes.
+const TOLD_AGAIN: usize = 64 << 10;
+
 /// What waits between two rounds of an operation.
 #[derive(Debug)]
 pub(super) struct Parked {
@@ -34,6 +37,8 @@ pub(super) struct Parked {
     call: TwinKey,
     round: i64,
     question: String,
+    /// The question itself, as the upstream put it, unless it is long.
+    text: Option<String>,
     twin: Option<TwinGuard>,
     settles: Vec<Operation>,
     key: OperationId,
@@ -61,6 +66,14 @@ impl Questions {
         all.remove(&found).map(|parked| (found, parked))
     }
 
+    /// The open question of an equal call, if it is at hand.
+    fn of(&self, call: &TwinKey, turn: CurrentTurn) -> Option<(OperationId, String)> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mine = all.iter().filter(|(_, parked)| parked.call == *call && parked.turn == turn);
+        let (id, parked) = mine.max_by_key(|(id, _)| **id)?;
+        Some((*id, parked.text.clone()?))
+    }
+
     fn drain(&self) -> Vec<(OperationId, Parked)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).drain().collect()
     }
@@ -68,11 +81,12 @@ impl Questions {
 
 impl Admission {
     /// Records that the upstream answered with a question. Uses up the leave to send this round; the operation stays
-    /// in flight until it has its outcome. `state` is what the upstream wants to see again, `null` when nothing.
+    /// in flight until it has its outcome. `state` is what the upstream wants to see again, `null` when nothing; `text` is
+    /// the question, for a call that was lost on its way back and is made again.
     ///
     /// # Errors
     /// The journal's: then the question is not recorded, and the agent must not be told of it.
-    pub async fn ask(&self, go: Go, state: &str) -> Result<Receipt, EngineError> {
+    pub async fn ask(&self, go: Go, state: &str, text: &str) -> Result<Receipt, EngineError> {
         let (operation, now) = (go.operation(), self.now());
         let question = self.question(state, &go.call);
         let change = if go.round == 1 {
@@ -86,10 +100,29 @@ impl Admission {
         let event = round_event(EventType::OperationInputRequired, go.turn, now, operation, go.round);
         self.journal.write(vec![change, Change::Event(event)]).await?;
         let Go { turn, class, call, round, twin, settles, key, slot, leave, trace, decision, .. } = go;
-        let parked =
-            Parked { turn, class, call, round, question, twin, settles, key, slot, leave, trace, decision };
+        let text = (text.len() <= TOLD_AGAIN).then(|| text.to_owned());
+        let parked = Parked {
+            turn,
+            class,
+            call,
+            round,
+            question,
+            text,
+            twin,
+            settles,
+            key,
+            slot,
+            leave,
+            trace,
+            decision,
+        };
         self.questions.put(operation, parked);
         Ok(Receipt::plain())
+    }
+
+    /// The question that an equal call has left open: whoever makes the call again has not heard it, or has lost it.
+    pub(super) fn open_question(&self, call: &TwinKey, turn: CurrentTurn) -> Option<(OperationId, String)> {
+        self.questions.of(call, turn)
     }
 
     /// Names a question without its text: a digest of what the upstream wants to see again, and of the call.

@@ -159,7 +159,8 @@ async fn g04_an_equal_call_waits_until_the_first_ones_answer_arrived_or_cannot()
             other @ (Admitted::Go(_)
             | Admitted::Refused(_)
             | Admitted::Told { .. }
-            | Admitted::Stored { .. }) => {
+            | Admitted::Stored { .. }
+            | Admitted::Asked { .. }) => {
                 panic!("heard: {heard}, and yet {other:?}")
             }
         }
@@ -293,7 +294,10 @@ async fn g04_who_goes_on_afresh_is_told_once_of_a_success_that_was_not_heard() {
             assert!(text.contains(&first.to_string()), "{text}");
             receipt.handed_over();
         }
-        other @ (Admitted::Go(_) | Admitted::Refused(_) | Admitted::Stored { .. }) => panic!("{other:?}"),
+        other @ (Admitted::Go(_)
+        | Admitted::Refused(_)
+        | Admitted::Stored { .. }
+        | Admitted::Asked { .. }) => panic!("{other:?}"),
     }
     rig.go("a").await;
 }

@@ -297,7 +297,10 @@ impl Rig {
     pub(crate) async fn go(&self, text: &str) -> Go {
         match self.ask(text, None, None).await {
             Admitted::Go(go) => *go,
-            other @ (Admitted::Refused(_) | Admitted::Told { .. } | Admitted::Stored { .. }) => {
+            other @ (Admitted::Refused(_)
+            | Admitted::Told { .. }
+            | Admitted::Stored { .. }
+            | Admitted::Asked { .. }) => {
                 panic!("not admitted: {other:?}")
             }
         }
@@ -307,7 +310,10 @@ impl Rig {
     pub(crate) async fn refused(&self, text: &str) -> String {
         match self.ask(text, None, None).await {
             Admitted::Refused(why) => why,
-            other @ (Admitted::Go(_) | Admitted::Told { .. } | Admitted::Stored { .. }) => {
+            other @ (Admitted::Go(_)
+            | Admitted::Told { .. }
+            | Admitted::Stored { .. }
+            | Admitted::Asked { .. }) => {
                 panic!("not refused: {other:?}")
             }
         }
@@ -320,7 +326,10 @@ impl Rig {
                 assert_eq!(operation, of);
                 (result, receipt)
             }
-            other @ (Admitted::Go(_) | Admitted::Told { .. } | Admitted::Refused(_)) => {
+            other @ (Admitted::Go(_)
+            | Admitted::Told { .. }
+            | Admitted::Refused(_)
+            | Admitted::Asked { .. }) => {
                 panic!("not the stored result: {other:?}")
             }
         }

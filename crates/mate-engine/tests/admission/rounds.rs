@@ -11,10 +11,12 @@ use mate_model::{
 use mate_store::Change;
 
 /// A call whose upstream has asked a question.
+const QUESTION: &str = r#"{"resultType":"input_required"}"#;
+
 async fn asked(rig: &Rig, text: &str) -> OperationId {
     let go = rig.go(text).await;
     let id = go.operation();
-    rig.desk.ask(go, r#""state-1""#).await.unwrap().handed_over();
+    rig.desk.ask(go, r#""state-1""#, QUESTION).await.unwrap().handed_over();
     assert_eq!(rig.state(id).await, OperationStateWord::InFlight);
     id
 }
@@ -22,7 +24,10 @@ async fn asked(rig: &Rig, text: &str) -> OperationId {
 async fn answered(rig: &Rig, text: &str, state: &str) -> Go {
     match rig.answer(text, state).await {
         Admitted::Go(go) => *go,
-        other @ (Admitted::Refused(_) | Admitted::Told { .. } | Admitted::Stored { .. }) => {
+        other @ (Admitted::Refused(_)
+        | Admitted::Told { .. }
+        | Admitted::Stored { .. }
+        | Admitted::Asked { .. }) => {
             panic!("not a further round: {other:?}")
         }
     }
@@ -41,13 +46,13 @@ fn event_types(rig: &Rig) -> impl Future<Output = Vec<String>> {
 async fn g04_the_rounds_of_a_call_are_one_operation_and_each_is_sent_once() {
     let rig = House::with(EffectClass::Effect).await.host().await;
     let id = asked(&rig, "a").await;
-    for (text, state) in [("b", r#""state-1""#), ("a", r#""state-2""#), ("a", "null"), ("a", "{")] {
+    for (text, state) in [("b", r#""state-1""#), ("a", r#""state-2""#), ("a", "{")] {
         assert!(matches!(rig.answer(text, state).await, Admitted::Refused(_)), "{text} {state}");
     }
     let second = answered(&rig, "a", r#""state-1""#).await;
     assert_eq!((second.operation(), second.idempotency_key()), (id, id));
     assert!(matches!(rig.answer("a", r#""state-1""#).await, Admitted::Refused(_)), "an answer counts once");
-    rig.desk.ask(second, "null").await.unwrap().handed_over();
+    rig.desk.ask(second, "null", QUESTION).await.unwrap().handed_over();
     let third = answered(&rig, "a", "null").await;
     rig.succeed(third, RESULT).await.handed_over();
     assert_eq!(rig.state(id).await, OperationStateWord::Succeeded);
@@ -136,4 +141,40 @@ async fn g07_what_is_revoked_between_two_rounds_stops_the_second() {
     assert_eq!(rig.state(id).await, OperationStateWord::InFlight, "it waits for the turn's end");
     rig.desk.close().await;
     assert_eq!(rig.state(id).await, OperationStateWord::Unknown);
+}
+
+#[tokio::test]
+async fn g04_a_call_made_again_while_its_question_is_open_is_asked_again_and_not_sent() {
+    let rig = House::with(EffectClass::Effect).await.host().await;
+    let id = asked(&rig, "a").await;
+    for state in [None, Some("null")] {
+        let again = match state {
+            None => rig.ask("a", None, None).await,
+            Some(state) => rig.answer("a", state).await,
+        };
+        match again {
+            Admitted::Asked { operation, result } => assert_eq!((operation, result.as_str()), (id, QUESTION)),
+            other @ (Admitted::Go(_)
+            | Admitted::Refused(_)
+            | Admitted::Told { .. }
+            | Admitted::Stored { .. }) => {
+                panic!("not asked again: {other:?}")
+            }
+        }
+    }
+    let second = answered(&rig, "a", r#""state-1""#).await;
+    rig.succeed(second, RESULT).await.handed_over();
+    assert_eq!(rig.state(id).await, OperationStateWord::Succeeded);
+}
+
+#[tokio::test]
+async fn g04_an_answer_to_no_question_is_a_call_like_any_other_if_it_names_none() {
+    let house = House::with(EffectClass::Effect).await;
+    let rig = house.host().await;
+    let first = answered(&rig, "a", "null").await;
+    let id = first.operation();
+    rig.end(first, Outcome::Lost { detail: "no answer".to_owned() }).await;
+    assert_eq!(rig.state(id).await, OperationStateWord::Unknown);
+    assert!(matches!(rig.answer("a", "null").await, Admitted::Refused(_)), "it may have happened");
+    assert!(matches!(rig.answer("b", r#""made-up""#).await, Admitted::Refused(_)), "it names one");
 }

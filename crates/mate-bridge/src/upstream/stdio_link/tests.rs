@@ -83,7 +83,8 @@ fn scene(taken: usize) -> Scene {
 
 fn call(link: &Arc<Link>) -> (tokio::task::JoinHandle<()>, tokio::sync::oneshot::Receiver<End>) {
     let (reply, _race, end) = Reply::new(None);
-    let outgoing = Outgoing { id: 7, method: "tools/call", params: raw(&serde_json::json!({})), reply };
+    let params = raw(&serde_json::json!({}));
+    let outgoing = Outgoing { id: 7, method: "tools/call", params, mirrored: Vec::new(), reply };
     let link = Arc::clone(link);
     (tokio::spawn(async move { link.send(outgoing).await }), end)
 }
@@ -160,7 +161,7 @@ async fn g09_a_secret_in_an_odd_line_or_a_complaint_is_handed_on_whole() {
         let to = if to_stderr { &mut complaints } else { &mut output };
         to.write_all(lines.as_bytes()).await.expect("read");
         while lock(&scribe.0).len() < expected {
-            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+            tokio::time::sleep(Duration::from_millis(2)).await;
         }
         let heard = lock(&scribe.0);
         assert!(heard.iter().all(|line| line.contains(&format!("{CANARY} end"))), "stderr: {to_stderr}");

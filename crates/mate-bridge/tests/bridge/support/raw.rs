@@ -25,7 +25,7 @@ pub(crate) fn scripted(
                 if message.get("id").is_none() || message.get("method").is_none() {
                     continue;
                 }
-                let result = answer(&message).or_else(|| standard(&message));
+                let result = answer(&message).or_else(|| standard(&message)).or_else(|| unasked(&message));
                 if let Some(result) = result {
                     let (member, value) = match result.strip_prefix("error:") {
                         Some(error) => ("error", error),
@@ -40,6 +40,12 @@ pub(crate) fn scripted(
             }
         });
     }
+}
+
+/// What an upstream of the old era says when it is asked whether it does without sessions.
+pub(crate) fn unasked(message: &Value) -> Option<String> {
+    let unknown = r#"error:{"code":-32601,"message":"Method not found"}"#;
+    (message["method"] == "server/discover").then(|| unknown.to_owned())
 }
 
 /// Handshake and a list with one tool `get` that takes anything.
@@ -106,6 +112,11 @@ pub(crate) async fn serve_http(
             continue;
         }
         let made = answer(&message).or_else(|| {
+            if message["method"] == "server/discover" {
+                let error = json!({ "code": -32601, "message": "Method not found" });
+                let text = json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }).to_string();
+                return Some(("application/json", text));
+            }
             let result = standard(&message)?;
             let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", message["id"]);
             Some(("application/json", text))

@@ -1,0 +1,158 @@
+//! An HTTP upstream of the era without sessions: it is asked whether it is one, each request says in headers what it says
+//! in its body, and what is told unasked comes on a stream of its own.
+
+use super::{
+    End, Hello, Outgoing, Reply,
+    dress::dress,
+    http::{Session, Wire},
+    http_answer::{self, Source},
+};
+use crate::core::{Answer, bounded, era::NEW, message, mirrored, raw};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use mate_http::{Failed, Response};
+use serde_json::{json, value::RawValue};
+use std::{sync::Arc, time::Duration};
+
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// The ids of the question whether it speaks without sessions, and of the requests by which it is listened to.
+const DISCOVER: u64 = (1 << 53) - 1;
+const LISTEN: u64 = (1 << 53) - 2;
+/// How long it may take to say what it speaks before it is greeted instead.
+const PROBE: Duration = Duration::from_secs(10);
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Streams in a row that end before they have told anything.
+const SILENT: u32 = 5;
+
+/// The headers that say what a request's body says.
+pub(super) fn headers(outgoing: &Outgoing, params: &RawValue) -> HeaderMap {
+    let mut headers = of(outgoing.method, params);
+    for (name, value) in &outgoing.mirrored {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.insert(name, value);
+        }
+    }
+    headers
+}
+
+fn of(method: &'static str, params: &RawValue) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(VERSION, HeaderValue::from_static(NEW));
+    headers.insert(METHOD, HeaderValue::from_static(method));
+    let name = mirrored::name(method, params).and_then(|name| HeaderValue::try_from(name).ok());
+    if let Some(name) = name {
+        headers.insert(NAME, name);
+    }
+    headers
+}
+
+/// What a refusal with a status of its own comes to: the upstream's own error if it is one, and of this request.
+pub(super) async fn refusal(wire: &Wire, id: u64, response: Response) -> End {
+    let status = response.status().as_u16();
+    let (reply, _race, end) = Reply::new(None);
+    http_answer::read(wire, None, Source::Request(id), response, reply).await;
+    match end.await {
+        Ok(End::Answer(Answer::Error(fault))) => End::Answer(Answer::Error(fault)),
+        Ok(_) | Err(_) => {
+            wire.client.forget();
+            End::Unknown(format!("the upstream answered with HTTP {status} instead of a result"))
+        }
+    }
+}
+
+impl Wire {
+    /// Asks whether the upstream speaks without sessions. None: it does not, or says nothing that can be understood.
+    pub(super) async fn discover(&self) -> Result<Option<Arc<Session>>, String> {
+        match tokio::time::timeout(PROBE, self.ask()).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                self.inbound.diagnostic("it does not say whether it speaks without sessions");
+                self.client.forget();
+                Ok(None)
+            }
+        }
+    }
+
+    async fn ask(&self) -> Result<Option<Arc<Session>>, String> {
+        let method = "server/discover";
+        let params = dress(&raw(&json!({})), true);
+        let body = message::write_request(DISCOVER, method, &params);
+        let response = match self.post(None, of(method, &params), body, || true).await {
+            Ok(response) => response,
+            Err(failed @ (Failed::NotSent(_) | Failed::CalledOff)) => {
+                return Err(format!("it cannot be reached: {failed}"));
+            }
+            // Some that do not know the question hang up.
+            Err(Failed::Unknown(_)) => {
+                self.client.forget();
+                return Ok(None);
+            }
+        };
+        if response.status() != StatusCode::OK {
+            // It is not read to its end: the connection is not used again.
+            self.client.forget();
+            return Ok(None);
+        }
+        let (reply, _race, end) = Reply::new(None);
+        http_answer::read(self, None, Source::Request(DISCOVER), response, reply).await;
+        let Ok(End::Answer(Answer::Result(result))) = end.await else { return Ok(None) };
+        Ok(Hello::discovered(&result).ok().map(|hello| Session::new(None, hello)))
+    }
+}
+
+/// Hears what the upstream tells unasked, for as long as the session lasts.
+pub(super) async fn listen(wire: Wire, session: Arc<Session>) {
+    let mut watched = session.watched.subscribe();
+    let (mut id, mut pause, mut silent) = (LISTEN, SHORTEST_PAUSE, 0);
+    loop {
+        let uris = watched.borrow_and_update().clone();
+        let heard = match session.hello.wishes(&uris) {
+            None => {
+                tokio::select! {
+                    changed = watched.changed() => if changed.is_err() { return },
+                    () = session.over.cancelled() => return,
+                }
+                continue;
+            }
+            Some(wish) => tokio::select! {
+                heard = once(&wire, id, &wish) => heard,
+                changed = watched.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    id -= 1;
+                    continue;
+                }
+                () = session.over.cancelled() => return,
+            },
+        };
+        id -= 1;
+        (pause, silent) =
+            if heard { (SHORTEST_PAUSE, 0) } else { ((pause * 2).min(LONGEST_PAUSE), silent + 1) };
+        if silent >= SILENT {
+            return wire
+                .inbound
+                .diagnostic("it does not tell of changes any more; what it offers may be older than it is");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = session.over.cancelled() => return,
+        }
+    }
+}
+
+/// One stream, until it ends. Whether anything was heard on it.
+async fn once(wire: &Wire, id: u64, wish: &RawValue) -> bool {
+    let method = "subscriptions/listen";
+    let params = dress(wish, true);
+    let body = message::write_request(id, method, &params);
+    let Ok(response) = wire.post(None, of(method, &params), body, || true).await else { return false };
+    if response.status() != StatusCode::OK {
+        let status = response.status().as_u16();
+        wire.inbound.diagnostic(bounded(&format!("it does not take {method}: HTTP {status}")));
+        return false;
+    }
+    http_answer::hear(wire, id, response).await
+}
