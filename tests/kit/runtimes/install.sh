@@ -17,6 +17,8 @@ package() {
         opencode)   echo 'opencode-ai@1.18.33' ;;
         claude)     echo '@agentclientprotocol/claude-agent-acp@0.101.0' ;;
         codex)      echo '@agentclientprotocol/codex-acp@2.6.0' ;;
+        # The conformance suite of MCP, and the SDK in which the server before it is written.
+        conformance) echo '@modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/server@2.4.0 @modelcontextprotocol/node@2.1.2 zod@4.6.7' ;;
         *) echo "no runtime is called $1" >&2; return 1 ;;
     esac
 }
@@ -44,7 +46,9 @@ fetch() (
     if [[ $2 == pypi:* ]]; then
         python3 -m venv . && timeout 600 bin/python3 -m pip install --quiet --disable-pip-version-check "${2#pypi:}"
     else
-        timeout 600 npm install --no-audit --no-fund --ignore-scripts --loglevel error --prefix . "$2"
+        local packages
+        read -ra packages <<<"$2"
+        timeout 600 npm install --no-audit --no-fund --ignore-scripts --loglevel error --prefix . "${packages[@]}"
     fi
 )
 

@@ -15,6 +15,8 @@ mod bad_input;
 #[cfg(test)]
 mod confinement;
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod containing;

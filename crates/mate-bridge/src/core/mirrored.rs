@@ -139,7 +139,9 @@ pub(crate) fn same(value: &Value, said: &str) -> bool {
             let said = serde_json::from_str::<serde_json::Number>(said).ok();
             said.and_then(|said| whole(&said)).is_some_and(|said| Some(said) == whole(number))
         }
-        other => plain(other).is_some_and(|plain| plain == said),
+        Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            plain(value).is_some_and(|plain| plain == said)
+        }
     }
 }
 

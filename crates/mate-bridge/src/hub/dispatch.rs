@@ -45,7 +45,9 @@ pub(super) async fn dispatch(
     // A further round belongs to a call that was made without.
     let as_task = asked.continues().is_none() && hub.carries_out_as_task(&found);
     let mirrored = mirrored(&asked, &found);
-    let params = params(asked, &found, &ticket, caller, id, as_task);
+    // What a runtime of the old era can, an upstream of the new one hears from us.
+    let speaks_for = (!caller.is_new() && hub.conns[found.conn].upstream.is_new()).then_some(caller);
+    let params = params(asked, &found, &ticket, speaks_for, id, as_task);
     let flight = Flight {
         conn: found.conn,
         operation: Some(operation.clone()),
@@ -163,7 +165,7 @@ fn params(
     asked: Asked,
     found: &Exposed,
     ticket: &Ticket,
-    caller: &Caller,
+    speaks_for: Option<&Caller>,
     id: u64,
     as_task: bool,
 ) -> Box<RawValue> {
@@ -176,8 +178,7 @@ fn params(
     if !ticket.traceparent.is_empty() {
         meta.set("traceparent", raw(&ticket.traceparent));
     }
-    // For an upstream of the new era; another one does not hear of it.
-    if !caller.is_new() {
+    if let Some(caller) = speaks_for {
         meta.set(era::CAN, caller.can());
         if let Some(level) = caller.client.level() {
             meta.set(era::LEVEL, raw(&level));

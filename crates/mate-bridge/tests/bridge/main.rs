@@ -4,6 +4,7 @@
 
 mod calls;
 mod capabilities;
+mod eras;
 mod fronts;
 mod http_truth;
 mod https;

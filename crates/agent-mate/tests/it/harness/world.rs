@@ -57,6 +57,16 @@ impl World {
         world
     }
 
+    /// An initialised home with a running coordinator and settings of its own.
+    pub(crate) fn settled(store: Store, settings: &str) -> Self {
+        let database = (store == Store::Postgres).then(TestDatabase::fresh);
+        let mut world = Self::laid_out(database, "h", settings, |_| {});
+        let made = world.ok(&["init"]);
+        made["project"]["id"].as_str().expect("a project").clone_into(&mut world.project);
+        world.start_serve();
+        world
+    }
+
     /// A home with its settings, not initialised yet.
     #[cfg(feature = "faults")]
     pub(crate) fn bare(store: Store, home: &str, settings: &str) -> Self {
