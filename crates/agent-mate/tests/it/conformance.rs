@@ -32,7 +32,7 @@ const REASONS: [(&str, &str); 4] = [
     ),
     (
         "server-sse-polling",
-        "a bonus of the suite: the bridge resumes no stream of its own, a call's answer is kept instead",
+        "the server behind the bridge has no tool that breaks its stream off; the bridge itself resumes none, an answer that is lost is kept for the call made again",
     ),
 ];
 
