@@ -220,5 +220,5 @@ async fn a_look_calls_nothing() {
     .await;
     let found = look(http(&url)).await;
     assert_eq!((found.problem, found.tools.len()), (None, 1));
-    assert_eq!(*asked.lock().unwrap(), ["initialize", "tools/list"]);
+    assert_eq!(*asked.lock().unwrap(), ["server/discover", "initialize", "tools/list"]);
 }
