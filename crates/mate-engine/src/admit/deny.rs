@@ -103,7 +103,9 @@ impl Admission {
     ) -> Option<String> {
         match self.deny_barred(request, turn, self.now(), barred).await {
             Ok(Admitted::Refused(words)) => Some(words),
-            Ok(Admitted::Go(_) | Admitted::Told { .. } | Admitted::Stored { .. }) => None,
+            Ok(
+                Admitted::Go(_) | Admitted::Told { .. } | Admitted::Stored { .. } | Admitted::Asked { .. },
+            ) => None,
             Err(error) => {
                 tracing::warn!(%error, "a refused call could not be recorded");
                 None
