@@ -1,6 +1,7 @@
 //! Real agent runtimes with a scripted model: OpenCode at the main job and in its two crashes, and each of them stopped.
 
 mod stopped;
+mod upstreams;
 
 use crate::harness::{Store, World, id, json_lines, until, while_true};
 use serde_json::{Value, json};
