@@ -3,6 +3,7 @@
 use super::{
     Context,
     exit::{Exit, Failure},
+    import::{self, ImportArgs},
     input,
     list::PageArgs,
     show::{at, column, plain, text_at},
@@ -18,6 +19,8 @@ use serde_json::{Value, json};
 pub(crate) enum ConnectionVerb {
     /// Link an upstream MCP server: an address, or a command that speaks MCP on its standard streams
     Add(Box<AddArgs>),
+    /// Add what other clients' files name: Claude, Cursor, VS Code
+    Import(ImportArgs),
     /// List those that are there
     List {
         #[command(flatten)]
@@ -91,6 +94,7 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
             let next = [format!("agent-mate grant add --project PROJECT --connection {name} --tools '*'")];
             screen.made(&made, &format!("Connection {name} is linked. No project may use it yet."), &next)?;
         }
+        ConnectionVerb::Import(args) => return import::run(args, context).await,
         ConnectionVerb::List { page } => {
             let columns = [
                 column("NAME", "name"),

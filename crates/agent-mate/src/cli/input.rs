@@ -34,7 +34,19 @@ pub(crate) fn text(given: &str) -> Result<String, Failure> {
 /// # Errors
 /// When it cannot be read, or is too long or no text.
 pub(crate) fn document(given: &str, what: &str) -> Result<String, Failure> {
-    if given == "-" { from_stdin(what) } else { from_file(given) }
+    document_within(given, what, LIMIT)
+}
+
+/// The same, of at most so many bytes.
+///
+/// # Errors
+/// As [`document`].
+pub(crate) fn document_within(given: &str, what: &str, limit: u64) -> Result<String, Failure> {
+    if given == "-" {
+        told(what);
+        return read_within(std::io::stdin(), "standard input", limit);
+    }
+    read_within(open(given)?, given, limit)
 }
 
 /// Secrets given as `NAME` (from the environment), `NAME=@FILE` or `NAME=-` (standard input).
@@ -80,25 +92,31 @@ pub(crate) fn secrets(given: &[String]) -> Result<BTreeMap<String, SecretText>, 
     Ok(secrets)
 }
 
+fn open(path: &str) -> Result<File, Failure> {
+    File::open(path).map_err(|error| Failure::usage(format!("{path} cannot be read: {error}")))
+}
+
 fn from_file(path: &str) -> Result<String, Failure> {
-    let file = File::open(path).map_err(|error| Failure::usage(format!("{path} cannot be read: {error}")))?;
-    read(file, path)
+    read_within(open(path)?, path, LIMIT)
 }
 
 fn from_stdin(what: &str) -> Result<String, Failure> {
-    let stdin = std::io::stdin();
-    if stdin.is_terminal() {
-        super::show::tell(&format!("Reading {what} from standard input; end with Ctrl-D."));
-    }
-    read(stdin, "standard input")
+    told(what);
+    read_within(std::io::stdin(), "standard input", LIMIT)
 }
 
-fn read(source: impl Read, name: &str) -> Result<String, Failure> {
+fn told(what: &str) {
+    if std::io::stdin().is_terminal() {
+        super::show::tell(&format!("Reading {what} from standard input; end with Ctrl-D."));
+    }
+}
+
+fn read_within(source: impl Read, name: &str, limit: u64) -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    let read = source.take(LIMIT + 1).read_to_end(&mut bytes);
+    let read = source.take(limit + 1).read_to_end(&mut bytes);
     read.map_err(|error| Failure::usage(format!("{name} cannot be read: {error}")))?;
-    if bytes.len() as u64 > LIMIT {
-        return Err(Failure::usage(format!("{name} is longer than 1 MiB")));
+    if bytes.len() as u64 > limit {
+        return Err(Failure::usage(format!("{name} is longer than {} MiB", limit >> 20)));
     }
     String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{name} is not UTF-8 text")))
 }

@@ -12,6 +12,7 @@ mod exit;
 mod follow;
 mod grammar;
 mod grant;
+mod import;
 mod input;
 mod limits;
 mod list;

@@ -1,5 +1,7 @@
 //! Looking at connections: what they offer, what is wrong with them, and that a look leaves nothing behind.
 
+mod importing;
+
 use crate::harness::{Store, World, items, run, until};
 use std::fs;
 
