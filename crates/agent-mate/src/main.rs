@@ -1,11 +1,13 @@
 //! `agent-mate`: coordinates approved project work through agent runtimes that exist already.
 #![forbid(unsafe_code)]
 
+mod authorizer;
 mod bench;
 mod check;
 mod cli;
 mod confinement;
 mod containment;
+mod credentials;
 mod demo;
 mod here;
 mod launch;

@@ -1,6 +1,7 @@
 //! `agent-mate serve`: the interface and the scheduler. Sessions go on without it.
 
 use crate::{
+    authorizer::OverHttp,
     check::Helpers,
     launch::{Containers, ContainersAtHome, Workers},
     opening::{NotNow, Opened},
@@ -49,6 +50,10 @@ pub(crate) async fn serve(
     let state =
         ServerState::new(Arc::clone(&engine), PeerCheck::new(|pid| !in_a_container(pid)).over_tcp(outside))
             .with_registrar(Arc::new(crate::registrar::Presets))
+            .with_authorizer(Arc::new(OverHttp {
+                clock: Arc::clone(&engine.clock),
+                entropy: Arc::clone(&engine.entropy),
+            }))
             .with_prober(Arc::new(
                 Helpers::new(&engine, home_id, settings.fence()).context("looks at connections")?,
             ));

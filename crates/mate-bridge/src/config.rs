@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use mate_model::ConnectionId;
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A configured link to one upstream.
@@ -32,6 +32,23 @@ pub enum Transport {
     Http(HttpSpec),
 }
 
+/// What a connection is given at the moment, where that may change while a session lives. Asked for each process and
+/// each request.
+#[async_trait]
+pub trait Credentials: Send + Sync + 'static {
+    /// Variables for a child, or headers for a request.
+    ///
+    /// # Errors
+    /// Why there are none, in words: then nothing is started or sent.
+    async fn current(&self) -> Result<Vec<(String, String)>, String>;
+
+    /// An upstream has refused a request for what it was given (401).
+    async fn refused(&self);
+
+    /// Whether it is something else now than what was last given.
+    async fn changed(&self) -> bool;
+}
+
 /// A child process. Environment values are secret and never printed.
 #[derive(Clone)]
 pub struct StdioSpec {
@@ -43,6 +60,8 @@ pub struct StdioSpec {
     pub env: Vec<(String, String)>,
     /// Its working directory; `None`: the spawner's choice.
     pub cwd: Option<PathBuf>,
+    /// Variables that may change, in place of `env`.
+    pub live: Option<Arc<dyn Credentials>>,
 }
 
 impl fmt::Debug for StdioSpec {
@@ -53,7 +72,7 @@ impl fmt::Debug for StdioSpec {
             .field("args", &self.args.len())
             .field("env", &names)
             .field("cwd", &self.cwd)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -64,6 +83,8 @@ pub struct HttpSpec {
     pub url: String,
     /// Sent with every request.
     pub headers: Vec<(String, String)>,
+    /// Headers that may change, besides `headers`.
+    pub live: Option<Arc<dyn Credentials>>,
 }
 
 impl fmt::Debug for HttpSpec {

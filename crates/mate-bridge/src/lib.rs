@@ -12,12 +12,13 @@ mod core;
 mod front;
 mod gate;
 mod hub;
+pub mod oauth;
 mod parts;
 mod probe;
 mod upstream;
 
 pub use bridge::{Bridge, BridgeConfig, BridgeError, InFlight};
-pub use config::{Child, ConnectionSpec, HttpSpec, Limits, Spawner, StdioSpec, Transport};
+pub use config::{Child, ConnectionSpec, Credentials, HttpSpec, Limits, Spawner, StdioSpec, Transport};
 pub use front::relay::relay_main;
 pub use gate::{Admission, Call, Gate, Named, Outcome, Receipt, Settled, Ticket};
 pub use parts::{MANY, NoContent, Part, PartKind, Place, content, parts};

@@ -15,6 +15,7 @@ mod home_id;
 pub mod lock;
 mod named;
 pub mod note;
+pub mod oauth;
 mod principal;
 mod prober;
 pub mod recover;

@@ -131,6 +131,10 @@ verbs! {
     ConnectionCheck = "connection.check", Somewhere(Role::Owner);
     /// Connects, and lists the tools that are offered.
     ConnectionTools = "connection.tools", Somewhere(Role::Owner);
+    /// Replaces secrets of a connection.
+    ConnectionRotate = "connection.rotate", Administrator;
+    /// Authorises a connection with OAuth.
+    ConnectionAuthorize = "connection.authorize", Administrator;
     /// Removes a connection.
     ConnectionRemove = "connection.remove", Administrator;
 

@@ -10,6 +10,7 @@ pub mod key_file;
 pub mod media;
 mod number;
 pub mod pins;
+pub mod pkce;
 pub mod policy;
 pub mod redact;
 mod redact_forms;

@@ -3,7 +3,13 @@
 
 use crate::{redact_forms, redact_shapes::Shapes, redact_stream::Stream};
 use aho_corasick::{AhoCorasick, MatchKind};
-use std::{borrow::Cow, collections::BTreeSet, fmt, ops::Range, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    fmt,
+    ops::Range,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[redacted]";
@@ -20,13 +26,30 @@ pub struct TooManySecrets(String);
 ///
 /// A known secret of fewer than 4 bytes is not looked for: it would take half of every text with it.
 #[derive(Clone)]
-pub struct Redactor(Arc<Inner>);
+pub struct Redactor(Arc<RwLock<Arc<Inner>>>);
 
 struct Inner {
     known: AhoCorasick,
     /// The forms that `known` looks for, sorted; none is empty.
     forms: Vec<String>,
-    shapes: Shapes,
+    shapes: Arc<Shapes>,
+}
+
+impl Inner {
+    fn of(forms: BTreeSet<String>, shapes: Arc<Shapes>) -> Result<Self, TooManySecrets> {
+        let forms: Vec<_> = forms.into_iter().collect();
+        let known = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .build(&forms)
+            .map_err(|error| TooManySecrets(error.to_string()))?;
+        Ok(Self { known, forms, shapes })
+    }
+
+    /// Whether a form begins with `end` and is longer.
+    fn begins_a_form(&self, end: &str) -> bool {
+        let at = self.forms.partition_point(|form| form.as_str() <= end);
+        self.forms.get(at).is_some_and(|form| form.starts_with(end))
+    }
 }
 
 impl Redactor {
@@ -40,13 +63,33 @@ impl Redactor {
         for secret in secrets {
             forms.append(&mut redact_forms::of(secret.as_ref()));
         }
-        let forms: Vec<_> = forms.into_iter().collect();
-        let known = AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .build(&forms)
-            .map_err(|error| TooManySecrets(error.to_string()))?;
         let shapes = Shapes::new().map_err(|error| TooManySecrets(error.to_string()))?;
-        Ok(Self(Arc::new(Inner { known, forms, shapes })))
+        let inner = Inner::of(forms, Arc::new(shapes))?;
+        Ok(Self(Arc::new(RwLock::new(Arc::new(inner)))))
+    }
+
+    /// Looks for these from now on as well, in every clone; what was looked for before stays known.
+    ///
+    /// # Errors
+    /// When there are too many secrets for the matcher; then nothing has changed.
+    pub fn learn(&self, secrets: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<(), TooManySecrets> {
+        let mut new = BTreeSet::new();
+        for secret in secrets {
+            new.append(&mut redact_forms::of(secret.as_ref()));
+        }
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        new.retain(|form| known.forms.binary_search(form).is_err());
+        if new.is_empty() {
+            return Ok(());
+        }
+        new.extend(known.forms.iter().cloned());
+        let shapes = Arc::clone(&known.shapes);
+        *known = Arc::new(Inner::of(new, shapes)?);
+        Ok(())
+    }
+
+    fn inner(&self) -> Arc<Inner> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A whole text without its secrets.
@@ -82,7 +125,7 @@ impl Redactor {
     /// be met by chance.
     #[must_use]
     pub fn is_in(&self, bytes: &[u8]) -> bool {
-        self.0.known.is_match(bytes)
+        self.inner().known.is_match(bytes)
     }
 
     /// How many bytes of one block must be looked at again before the next, so that no secret is missed between them.
@@ -98,9 +141,10 @@ impl Redactor {
     /// where a private key begins that has not ended.
     pub(crate) fn hidden(&self, text: &str, covered: usize) -> (Vec<Range<usize>>, Option<usize>) {
         let mut found: Vec<_> = (covered > 0).then_some(0..covered).into_iter().collect();
-        found.extend(self.0.known.find_overlapping_iter(text).map(|m| m.range()));
-        self.0.shapes.find(text, &mut found);
-        let open = self.0.shapes.find_pem(text, &mut found);
+        let inner = self.inner();
+        found.extend(inner.known.find_overlapping_iter(text).map(|m| m.range()));
+        inner.shapes.find(text, &mut found);
+        let open = inner.shapes.find_pem(text, &mut found);
         found.sort_unstable_by_key(|range| (range.start, range.end));
         let mut merged: Vec<Range<usize>> = Vec::with_capacity(found.len());
         for range in found {
@@ -114,25 +158,20 @@ impl Redactor {
 
     /// From where on (not before `from`) something may be the beginning of a secret.
     pub(crate) fn unfinished_from(&self, text: &str, from: usize) -> usize {
-        let shape = self.0.shapes.unfinished_from(text, from).unwrap_or(text.len());
+        let shape = self.inner().shapes.unfinished_from(text, from).unwrap_or(text.len());
         self.known_unfinished_from(text, from).unwrap_or(text.len()).min(shape)
     }
 
     /// The same for known secrets alone, if there is such a place.
     pub(crate) fn known_unfinished_from(&self, text: &str, from: usize) -> Option<usize> {
         let start = from.max(text.len().saturating_sub(redact_forms::MAX_PIECE));
+        let inner = self.inner();
         let mut ends = (start..text.len()).filter_map(|at| text.get(at..).map(|end| (at, end)));
-        ends.find(|(_, end)| self.begins_a_form(end)).map(|(at, _)| at)
+        ends.find(|(_, end)| inner.begins_a_form(end)).map(|(at, _)| at)
     }
 
-    /// Whether a form begins with `end` and is longer.
-    fn begins_a_form(&self, end: &str) -> bool {
-        let at = self.0.forms.partition_point(|form| form.as_str() <= end);
-        self.0.forms.get(at).is_some_and(|form| form.starts_with(end))
-    }
-
-    pub(crate) fn shapes(&self) -> &Shapes {
-        &self.0.shapes
+    pub(crate) fn shapes(&self) -> Arc<Shapes> {
+        Arc::clone(&self.inner().shapes)
     }
 }
 

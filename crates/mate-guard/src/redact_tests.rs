@@ -223,3 +223,15 @@ fn g09_what_is_shown_is_cut_after_its_secrets_are_out() {
     }
     assert_eq!(redactor.shown("cAnA", 10), "cAnA", "a whole text is told whole");
 }
+
+#[test]
+fn g09_what_is_learnt_is_hidden_in_every_clone_and_nothing_is_forgotten() {
+    let redactor = Redactor::new(["first-secret"]).expect("built");
+    let (clone, mut stream) = (redactor.clone(), redactor.stream());
+    let mut told = stream.push("a second-sec");
+    redactor.learn(["second-secret"]).expect("learnt");
+    assert_eq!(clone.redact("first-secret second-secret"), format!("{REDACTED} {REDACTED}"));
+    told.push_str(&stream.push("ond second-secret first-secret"));
+    told.push_str(&stream.finish());
+    assert!(!told.contains("second-secret") && !told.contains("first-secret"), "{told}");
+}

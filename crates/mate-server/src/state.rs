@@ -1,7 +1,10 @@
 //! What every handler has at hand.
 
 use crate::{PlainCommands, Registrar, check::PeerCheck, listings::Listings};
-use mate_engine::{Engine, NoProber, Prober};
+use mate_engine::{
+    Engine, NoProber, Prober,
+    oauth::{Authorizer, NoAuthorizer},
+};
 use std::{fmt, net::IpAddr, sync::Arc};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +21,7 @@ pub struct ServerState {
     pub(crate) peers: PeerCheck,
     pub(crate) registrar: Arc<dyn Registrar>,
     pub(crate) prober: Arc<dyn Prober>,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) listings: Arc<Listings>,
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) downloads: Arc<Semaphore>,
@@ -37,12 +41,19 @@ impl ServerState {
             peers,
             registrar,
             prober: Arc::new(NoProber),
+            authorizer: Arc::new(NoAuthorizer),
             listings: Arc::default(),
             streams,
             downloads,
             own_address: None,
             shutdown: CancellationToken::new(),
         }
+    }
+
+    /// Authorises connections by `authorizer`.
+    #[must_use]
+    pub fn with_authorizer(self, authorizer: Arc<dyn Authorizer>) -> Self {
+        Self { authorizer, ..self }
     }
 
     /// Looks at connections by `prober`.

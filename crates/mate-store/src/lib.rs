@@ -27,9 +27,9 @@ pub use journal::{
     OperationFacts, Pending, Takeover, UpstreamTask, Written,
 };
 pub use ledger::{
-    AdmissionRow, ArtifactRoom, ArtifactsOf, Authority, Claim, Continued, DuePlace, IdempotencyKey,
-    IdempotencyRecord, IndexedArtifact, LEDGER_SCHEMA, Ledger, LedgerError, NewTask, Offered, StoredContent,
-    Submitted, TaskAuthority, Unsettled, Verification,
+    AdmissionRow, ArtifactRoom, ArtifactsOf, Authority, Authorization, AuthorizationState, Claim, Continued,
+    DuePlace, IdempotencyKey, IdempotencyRecord, IndexedArtifact, LEDGER_SCHEMA, Ledger, LedgerError,
+    NewTask, Offered, StoredContent, Submitted, TaskAuthority, Unsettled, Verification,
 };
 pub use migration::{Migration, Schema, SchemaState};
 pub use page::Page;

@@ -49,7 +49,7 @@ pub(crate) async fn run(
     let redactor = redactor(&engine, &found)?;
     let ready = READY.min(Duration::from_secs(settings.session.start_seconds));
     tokio::select! {
-        report = look(&engine, &found, &fence, &folder, ready) => {
+        report = look(&engine, &redactor, &found, &fence, &folder, ready) => {
             let report = shown(report?, &redactor);
             let mut out = std::io::stdout().lock();
             out.write_all(&serde_json::to_vec(&report)?)?;
@@ -73,7 +73,8 @@ fn redactor(engine: &Engine, connection: &Connection) -> Result<Redactor> {
 }
 
 async fn look(
-    engine: &Engine,
+    engine: &Arc<Engine>,
+    redactor: &Redactor,
     connection: &Connection,
     fence: &FenceSettings,
     folder: &Path,
@@ -92,7 +93,7 @@ async fn look(
         env: Registration::of_command(Vec::new()).base_env(),
     });
     let limits = Limits { start: ready, list: LISTED, ..Limits::default() };
-    let probe = mate_bridge::probe(spec(engine, connection)?, spawner, limits).await;
+    let probe = mate_bridge::probe(spec(engine, redactor, connection), spawner, limits).await;
     container.kill().await?;
     Ok(probe)
 }

@@ -2,6 +2,7 @@
 
 use super::{
     Context,
+    authorize::{self, AuthorizeArgs},
     exit::{Exit, Failure},
     import::{self, ImportArgs},
     input,
@@ -11,8 +12,9 @@ use super::{
 use clap::{Args, Subcommand};
 use mate_guard::text;
 use mate_model::{verification::Recipe, words::EffectClass};
-use mate_server::wire::AddConnection;
+use mate_server::wire::{AddConnection, RotateConnection, SecretText};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -31,6 +33,19 @@ pub(crate) enum ConnectionVerb {
         /// Its name or id
         connection: String,
     },
+    /// Replace secrets; sessions that live use the new ones from their next process or request on
+    Rotate {
+        /// Its name or id
+        connection: String,
+        /// A variable for the command: VAR (from the environment), VAR=@FILE or VAR=- (standard input)
+        #[arg(long, value_name = "VAR[=@FILE|-]")]
+        secret_env: Vec<String>,
+        /// A header for the address, read the same way
+        #[arg(long, value_name = "NAME[=@FILE|-]")]
+        header: Vec<String>,
+    },
+    /// Authorise one with OAuth: prints an address where a person says yes
+    Authorize(AuthorizeArgs),
     /// Connect as a session would, and say what is wrong
     Check {
         /// Its name or id
@@ -124,6 +139,14 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
             ];
             screen.object(&client.get(&["connections", &connection], &[]).await?, &fields)?;
         }
+        ConnectionVerb::Rotate { connection, secret_env, header } => {
+            let (secret_env, headers) = both(&secret_env, &header)?;
+            let wish = RotateConnection { secret_env, headers };
+            let done = client.post(&["connections", &connection, "rotate"], &wish, None).await?;
+            let next = [format!("agent-mate connection check {connection}")];
+            screen.made(&done, &format!("The secrets of {connection} are replaced."), &next)?;
+        }
+        ConnectionVerb::Authorize(args) => return authorize::run(args, context).await,
         ConnectionVerb::Check { connection } => {
             let found = client.post(&["connections", &connection, "check"], &json!({}), None).await?;
             return check(&found, context);
@@ -184,22 +207,30 @@ fn tell(finding: Option<&Value>, context: &Context) -> Result<(), Failure> {
 }
 
 fn request(args: AddArgs) -> Result<AddConnection, Failure> {
-    let from_stdin = args.secret_env.iter().chain(&args.header).filter(|entry| entry.ends_with("=-")).count();
-    if from_stdin > 1 {
-        return Err(Failure::usage("only one secret can come from standard input"));
-    }
+    let (secret_env, headers) = both(&args.secret_env, &args.header)?;
     Ok(AddConnection {
         name: args.name,
         url: args.url,
         command: args.command,
-        secret_env: input::secrets(&args.secret_env)?,
-        headers: input::secrets(&args.header)?,
+        secret_env,
+        headers,
         allow_fields: args.allow_field,
         bare: args.bare,
         trust_annotations: args.trust_annotations,
         effect: args.effect,
         verify: args.verify.as_deref().map(recipes).transpose()?.unwrap_or_default(),
     })
+}
+
+type Secrets = BTreeMap<String, SecretText>;
+
+/// The variables and the headers.
+fn both(env: &[String], headers: &[String]) -> Result<(Secrets, Secrets), Failure> {
+    let from_stdin = env.iter().chain(headers).filter(|entry| entry.ends_with("=-")).count();
+    if from_stdin > 1 {
+        return Err(Failure::usage("only one secret can come from standard input"));
+    }
+    Ok((input::secrets(env)?, input::secrets(headers)?))
 }
 
 fn recipes(given: &str) -> Result<Vec<Recipe>, Failure> {

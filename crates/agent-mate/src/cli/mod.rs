@@ -5,6 +5,7 @@ mod address;
 mod approval;
 mod artifact;
 mod artifact_get;
+mod authorize;
 mod client;
 mod connection;
 mod doctor;

@@ -1,8 +1,11 @@
 //! The session's bridge: made from the project's grants, reached over loopback HTTP or the relay's socket.
 
 use super::{Worker, gate::WorkerGate, spawner::InContainer};
+use crate::credentials::LiveCredentials;
 use anyhow::{Context, Result};
-use mate_bridge::{Bridge, BridgeConfig, ConnectionSpec, HttpSpec, Limits, Spawner, StdioSpec, Transport};
+use mate_bridge::{
+    Bridge, BridgeConfig, ConnectionSpec, Credentials, HttpSpec, Limits, Spawner, StdioSpec, Transport,
+};
 use mate_engine::{Engine, SocketPath};
 use mate_guard::Redactor;
 use mate_model::{
@@ -52,7 +55,7 @@ impl Worker {
         self.connections.clear();
         for connection in self.engine.granted_connections(self.session.project).await? {
             self.connections.push(connection.id);
-            connections.push(spec(&self.engine, &connection)?);
+            connections.push(spec(&self.engine, &self.redactor, &connection));
         }
         let workspace = PathBuf::from(&self.session.workspace);
         let limits =
@@ -115,33 +118,27 @@ fn comes_from(stream: &UnixStream, init: &Identity) -> bool {
     stream.peer_cred().ok().and_then(|peer| peer.pid()).is_some_and(|pid| is_inside(init, pid))
 }
 
-/// How the bridge reaches a connection, with its secrets.
-pub(crate) fn spec(engine: &Engine, connection: &Connection) -> Result<ConnectionSpec> {
-    let secrets = engine.open_secrets(connection)?;
-    let text = |(name, value): (String, mate_guard::Secret)| {
-        let value = value.expose_text().map(str::to_owned);
-        value
-            .map(|value| (name.clone(), value))
-            .with_context(|| format!("{}: {name} is not text", connection.name))
-    };
+/// How the bridge reaches a connection; what it is given is asked for each process and each request.
+pub(crate) fn spec(engine: &Arc<Engine>, redactor: &Redactor, connection: &Connection) -> ConnectionSpec {
+    let live: Arc<dyn Credentials> = LiveCredentials::of(engine, redactor, connection);
     let transport = match &connection.reach {
         Reach::Stdio { command } => Transport::Stdio(StdioSpec {
             command: command.first().cloned().unwrap_or_default(),
             args: command.iter().skip(1).cloned().collect(),
-            env: secrets.env.into_iter().map(text).collect::<Result<_>>()?,
+            env: Vec::new(),
             cwd: None,
+            live: Some(live),
         }),
-        Reach::Http { url } => Transport::Http(HttpSpec {
-            url: url.clone(),
-            headers: secrets.headers.into_iter().map(text).collect::<Result<_>>()?,
-        }),
+        Reach::Http { url } => {
+            Transport::Http(HttpSpec { url: url.clone(), headers: Vec::new(), live: Some(live) })
+        }
     };
-    Ok(ConnectionSpec {
+    ConnectionSpec {
         id: connection.id,
         name: connection.name.clone(),
         prefixed: !connection.settings.bare,
         transport,
         call_timeout: None,
         start_timeout: None,
-    })
+    }
 }

@@ -1,6 +1,7 @@
 //! Looking at connections: what they offer, what is wrong with them, and that a look leaves nothing behind.
 
 mod importing;
+mod rotating;
 
 use crate::harness::{Store, World, items, run, until};
 use std::fs;

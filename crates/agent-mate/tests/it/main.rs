@@ -43,6 +43,8 @@ mod loss;
 #[cfg(test)]
 mod mended;
 #[cfg(test)]
+mod oauth;
+#[cfg(test)]
 mod operations;
 #[cfg(test)]
 mod outcomes;

@@ -6,7 +6,7 @@ use super::{Code, Finding, explain};
 use crate::{
     config::{HttpSpec, Limits},
     core::message,
-    upstream::Hello,
+    upstream::{Door, Hello},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use mate_http::{Client, Endpoint, Failed, Request, Response, Trust};
@@ -45,6 +45,7 @@ async fn look(spec: &HttpSpec) -> Result<Option<Finding>, Finding> {
     let endpoint = Endpoint::parse(&spec.url).map_err(|why| explain::unusable(&why))?;
     let target = endpoint.target().clone();
     let client = Client::new(endpoint, &Trust::Machine).map_err(|why| explain::unusable(&why))?;
+    let client = Door::new(client, spec.live.clone());
     let request = Request::new(Method::POST, target.clone())
         .headers(own_headers(spec))
         .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
@@ -69,7 +70,13 @@ async fn look(spec: &HttpSpec) -> Result<Option<Finding>, Finding> {
             )));
         }
     }
-    Ok(answered(spec, &response))
+    let live = match &spec.live {
+        Some(live) => live.current().await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let mut given = spec.headers.iter().chain(&live);
+    let authorised = given.any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    Ok(answered(authorised, &response))
 }
 
 fn own_headers(spec: &HttpSpec) -> HeaderMap {
@@ -136,13 +143,12 @@ fn unreached(failed: &Failed) -> Finding {
 }
 
 /// What an answer of HTTP says; `None` where HTTP is content.
-fn answered(spec: &HttpSpec, response: &Response) -> Option<Finding> {
+fn answered(authorised: bool, response: &Response) -> Option<Finding> {
     let status = response.status();
     let number = status.as_u16();
     let detail = |words: &str| format!("the server answers with HTTP {number}: {words}");
     let challenge = response.headers().get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
     let scope = challenge.is_some_and(|challenge| challenge.contains("insufficient_scope"));
-    let authorised = spec.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     Some(match number {
         200..=299 => return None,
         401 if authorised => Finding::new(

@@ -6,6 +6,7 @@
 
 use super::{
     End, Hello, Inbound, Outgoing, Reply, Upstream,
+    door::Door,
     dress::dress,
     http_answer::{self, Source},
     http_new,
@@ -48,7 +49,7 @@ pub(crate) struct HttpUpstream {
 /// What every request needs; cheap to share.
 #[derive(Clone)]
 pub(super) struct Wire {
-    pub(super) client: Arc<Client>,
+    pub(super) client: Arc<Door>,
     headers: HeaderMap,
     pub(super) limits: Limits,
     pub(super) inbound: Arc<dyn Inbound>,
@@ -87,7 +88,7 @@ impl HttpUpstream {
         inbound: Arc<dyn Inbound>,
     ) -> Result<Self, String> {
         let endpoint = Endpoint::parse(&spec.url).map_err(|e| format!("its URL cannot be used: {e}"))?;
-        let client = Arc::new(Client::new(endpoint, &Trust::Machine)?);
+        let client = Arc::new(Door::new(Client::new(endpoint, &Trust::Machine)?, spec.live.clone()));
         let mut headers = HeaderMap::new();
         for (name, value) in &spec.headers {
             let name =

@@ -3,6 +3,7 @@
 //! Transport truth is the point of this module: every request ends as answered, as proved not to
 //! have been sent, or as unknown; and nothing here ever sends a request a second time.
 
+mod door;
 mod dress;
 mod http;
 mod http_answer;
@@ -14,6 +15,7 @@ mod sse;
 mod stdio;
 mod stdio_link;
 
+pub(crate) use door::Door;
 pub(crate) use http::HttpUpstream;
 pub(crate) use inbound::Inbound;
 pub use progress::Progress;

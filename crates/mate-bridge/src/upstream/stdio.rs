@@ -5,7 +5,7 @@ use super::{
     stdio_link::{Link, NotGreeted},
 };
 use crate::{
-    config::{Limits, Spawner, StdioSpec},
+    config::{Child, Limits, Spawner, StdioSpec},
     core::message,
 };
 use async_trait::async_trait;
@@ -58,7 +58,10 @@ impl StdioUpstream {
             return Err("the session is ending".into());
         }
         if let Some(link) = state.link.as_ref().filter(|link| link.alive()) {
-            return Ok(Arc::clone(link));
+            if link.is_busy() || !self.is_stale().await {
+                return Ok(Arc::clone(link));
+            }
+            link.end("its secrets were replaced");
         }
         state.link = None;
         let started = tokio::time::timeout(self.start, self.open()).await;
@@ -69,6 +72,21 @@ impl StdioUpstream {
         drop(state);
         self.inbound.connected();
         Ok(link)
+    }
+
+    /// Whether the child was started with something else than it would be given now.
+    async fn is_stale(&self) -> bool {
+        match &self.spec.live {
+            Some(live) => live.changed().await,
+            None => false,
+        }
+    }
+
+    /// Starts the child with what the connection is given at the moment.
+    async fn spawn(&self) -> Result<Child, String> {
+        let Some(live) = &self.spec.live else { return self.spawner.spawn(&self.name, &self.spec).await };
+        let spec = StdioSpec { env: live.current().await?, ..self.spec.clone() };
+        self.spawner.spawn(&self.name, &spec).await
     }
 
     /// Starts the child and finds out what it speaks. One that goes away when it is asked is not asked a second time.
@@ -90,7 +108,7 @@ impl StdioUpstream {
     }
 
     async fn begin(&self, ask: bool) -> Result<Arc<Link>, NotGreeted> {
-        let child = self.spawner.spawn(&self.name, &self.spec).await?;
+        let child = self.spawn().await?;
         // Ends the child if the handshake fails or is given up on the way.
         Link::start(child, self.limits.clone(), Arc::clone(&self.inbound)).handshake(ask).await
     }

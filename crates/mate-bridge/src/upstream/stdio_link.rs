@@ -30,6 +30,8 @@ const HANDSHAKE: u64 = 0;
 /// The same of the question whether it speaks without sessions, and of the request by which it is listened to.
 const DISCOVER: u64 = (1 << 53) - 1;
 const LISTEN: u64 = (1 << 53) - 2;
+/// Ids below that one which are for listening as well.
+const LISTENING: u64 = 1 << 20;
 /// Resources that are listened to at one upstream.
 const WATCHED: usize = 256;
 /// How long it may take to answer that question before it is greeted as of the old era as well.
@@ -140,6 +142,14 @@ impl Link {
 
     pub(crate) fn alive(&self) -> bool {
         !self.dead.is_cancelled()
+    }
+
+    /// Whether a request waits for its answer, or is written.
+    pub(crate) fn is_busy(&self) -> bool {
+        let pending = lock(&self.pending);
+        // What is only listened for does not count: it may never be answered.
+        let listens = |id: &u64| (LISTEN - LISTENING..=LISTEN).contains(id);
+        pending.writing.is_some() || pending.replies.keys().any(|id| !listens(id))
     }
 
     pub(crate) fn hello(&self) -> Option<Arc<Hello>> {

@@ -24,7 +24,7 @@ fn shell(line: &str) -> Transport {
 
 fn program(command: &str, args: &[&str]) -> Transport {
     let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-    Transport::Stdio(StdioSpec { command: command.to_owned(), args, env: vec![], cwd: None })
+    Transport::Stdio(StdioSpec { command: command.to_owned(), args, env: vec![], cwd: None, live: None })
 }
 
 fn problem(probe: &Probe) -> &Finding {
@@ -182,7 +182,7 @@ async fn what_http_says() {
 async fn a_token_that_is_not_taken_is_told_apart_from_none() {
     let url = answering("HTTP/1.1 401 no\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
     let headers = vec![("Authorization".to_owned(), "Bearer s3cret".to_owned())];
-    let found = ill(Transport::Http(mate_bridge::HttpSpec { url, headers })).await;
+    let found = ill(Transport::Http(mate_bridge::HttpSpec { url, headers, live: None })).await;
     assert!(found.code == Code::TokenRefused && found.next.contains("rotate"), "{found:?}");
 }
 

@@ -31,7 +31,7 @@ async fn g04_a_child_killed_in_a_call_is_unknown_and_only_the_next_call_starts_i
 async fn a_child_that_does_not_start_or_greet_is_proof_that_nothing_was_sent() {
     for (command, args) in [("/no/such/program", vec![]), ("true", vec![]), ("sleep", vec!["60".to_owned()])]
     {
-        let stdio = StdioSpec { command: command.into(), args, env: vec![], cwd: None };
+        let stdio = StdioSpec { command: command.into(), args, env: vec![], cwd: None, live: None };
         let mut spec = connection("up", Transport::Stdio(stdio));
         spec.start_timeout = Some(Duration::from_millis(300));
         let rig = rig(vec![spec], Children::default(), Limits::default()).await;

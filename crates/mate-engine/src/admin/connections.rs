@@ -64,7 +64,7 @@ impl fmt::Debug for NewConnection {
 }
 
 impl NewConnection {
-    fn check(&self) -> Result<(), EngineError> {
+    pub(super) fn check(&self) -> Result<(), EngineError> {
         check::connection_name(&self.name)?;
         match &self.reach {
             Reach::Stdio { command } => {
@@ -134,7 +134,7 @@ impl NewConnection {
     }
 
     /// The secrets as one JSON object, wiped when dropped; none when there are none.
-    fn secrets(&self) -> Result<Option<Zeroizing<Vec<u8>>>, EngineError> {
+    pub(super) fn secrets(&self) -> Result<Option<Zeroizing<Vec<u8>>>, EngineError> {
         if self.secret_env.is_empty() && self.headers.is_empty() {
             return Ok(None);
         }
@@ -147,7 +147,7 @@ impl NewConnection {
         Ok(Some(json))
     }
 
-    fn settings(&self) -> ConnectionSettings {
+    pub(super) fn settings(&self) -> ConnectionSettings {
         ConnectionSettings {
             bare: self.bare,
             trust_annotations: self.trust_annotations,
@@ -207,7 +207,7 @@ impl Engine {
         }
     }
 
-    fn seal_for(&self, id: ConnectionId, clear: &[u8]) -> Result<Vec<u8>, EngineError> {
+    pub(super) fn seal_for(&self, id: ConnectionId, clear: &[u8]) -> Result<Vec<u8>, EngineError> {
         let id = id.to_string();
         let place = Place { table: "connections", id: &id, column: "sealed" };
         let sealed = self.vault.seal(place, clear, self.entropy.as_ref());

@@ -13,6 +13,7 @@ pub mod policies;
 pub mod projects;
 mod recipes;
 mod renew;
+mod rotate;
 pub mod runtimes;
 pub mod sessions;
 pub mod tokens;

@@ -7,11 +7,12 @@ use crate::{
     extract::{Ask, Body, Caller, PageQuery, Query, Segments},
     idempotent::{self, Made},
     problem::Problem,
+    time::rfc3339_opt,
     views,
-    wire::{AddConnection, SecretText},
+    wire::{AddConnection, AuthorizeConnection, ConnectionAuthorized, RotateConnection, SecretText},
 };
 use axum::extract::State;
-use mate_engine::{EngineError, Verb, admin::NewConnection};
+use mate_engine::{EngineError, Verb, admin::NewConnection, oauth::Wish};
 use mate_guard::Secret;
 use mate_model::records::{Connection, Reach};
 use serde_json::{Value, json};
@@ -26,6 +27,9 @@ pub(super) fn routes(routes: Routes) -> Routes {
         .post("/connections", Verb::ConnectionAdd, add)
         .get("/connections/{connection}", Verb::ConnectionShow, show)
         .delete("/connections/{connection}", Verb::ConnectionRemove, remove)
+        .post("/connections/{connection}/rotate", Verb::ConnectionRotate, rotate)
+        .post("/connections/{connection}/authorize", Verb::ConnectionAuthorize, authorize)
+        .post("/connections/{connection}/authorized", Verb::ConnectionAuthorize, authorized)
         .post("/connections/{connection}/check", Verb::ConnectionCheck, check)
         .get("/connections/{connection}/tools", Verb::ConnectionTools, tools)
 }
@@ -58,6 +62,60 @@ async fn add(
         Ok(Made::created(views::connection(connection)))
     })
     .await
+}
+
+async fn rotate(
+    State(state): State<ServerState>,
+    caller: Caller,
+    ask: Ask,
+    Segments(connection): Segments<String>,
+    Body(wish, bytes): Body<RotateConnection>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        let (env, headers) = (secrets(&wish.secret_env), secrets(&wish.headers));
+        let connection = state.engine.rotate_connection(&caller.who, &connection, env, headers).await?;
+        Ok(Made::changed(views::connection(connection)))
+    })
+    .await
+}
+
+/// Where a person has to say yes. Asked again, it is another question, and the answer to the earlier one is not taken.
+async fn authorize(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(connection): Segments<String>,
+    Body(wish, _): Body<AuthorizeConnection>,
+) -> Result<Answer, Problem> {
+    let wish = Wish {
+        redirect_uri: wish.redirect_uri,
+        scope: wish.scope,
+        client_id: wish.client_id,
+        client_secret: wish.client_secret.map(|secret| secret.expose().to_owned()),
+    };
+    let authorizer = state.authorizer.as_ref();
+    let (connection, url) =
+        state.engine.ask_authorization(&caller.who, &connection, authorizer, &wish).await?;
+    Ok(Answer::ok(json!({ "id": connection.id, "state": "asked", "name": connection.name, "url": url })))
+}
+
+async fn authorized(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(connection): Segments<String>,
+    Body(wish, _): Body<ConnectionAuthorized>,
+) -> Result<Answer, Problem> {
+    let (authorizer, redirected) = (state.authorizer.as_ref(), wish.redirected.expose());
+    let done = state.engine.finish_authorization(&caller.who, &connection, authorizer, redirected).await?;
+    let (connection, held, expires_at) = done;
+    Ok(Answer::ok(json!({
+        "id": connection.id,
+        "state": "authorized",
+        "name": connection.name,
+        "issuer": held.party.issuer,
+        "scope": held.party.scope,
+        "refreshes": held.refresh.is_some(),
+        "expires_at": rfc3339_opt(expires_at),
+    })))
 }
 
 /// Changes nothing, so a repeated request looks again.

@@ -140,6 +140,43 @@ pub struct CheckPolicy {
     pub text: String,
 }
 
+/// `POST /api/v1/connections/{connection}/rotate`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RotateConnection {
+    /// Environment variables of the program, to replace or to add. Sealed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secret_env: BTreeMap<String, SecretText>,
+    /// Headers sent to the address, to replace or to add. Sealed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, SecretText>,
+}
+
+/// `POST /api/v1/connections/{connection}/authorize`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuthorizeConnection {
+    /// Where the browser is to be sent back: an address on the loopback of whoever asks.
+    pub redirect_uri: String,
+    /// The scopes to ask for; what the server names if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// What Agent Mate is called at the authorisation server: an id, or the address of a client's document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// Its secret there. Sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<SecretText>,
+}
+
+/// `POST /api/v1/connections/{connection}/authorized`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionAuthorized {
+    /// The whole address to which the browser was sent back; it holds the code.
+    pub redirected: SecretText,
+}
+
 /// `POST /api/v1/grants`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

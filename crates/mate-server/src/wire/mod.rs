@@ -11,8 +11,8 @@ mod secret;
 mod task;
 
 pub use admin::{
-    AddAccount, AddConnection, AddGrant, AddPolicy, AddProject, AddRuntime, AddToken, CheckPolicy,
-    RenewGrant, SetMember,
+    AddAccount, AddConnection, AddGrant, AddPolicy, AddProject, AddRuntime, AddToken, AuthorizeConnection,
+    CheckPolicy, ConnectionAuthorized, RenewGrant, RotateConnection, SetMember,
 };
 pub use approval::AnswerApproval;
 pub use artifact::{Publish, SetProject};

@@ -16,7 +16,9 @@ const BY_NAME: &str = "SELECT id, name, reach, settings, sealed, created_at, rem
     WHERE name = $1 AND removed_at IS NULL";
 const LIST: &str = "SELECT id, name, reach, settings, sealed, created_at, removed_at FROM connections
     WHERE removed_at IS NULL AND id > $1 ORDER BY id LIMIT $2";
-const RESEAL: &str = "UPDATE connections SET sealed = $2, settings = $3 WHERE id = $1 AND removed_at IS NULL";
+const RESEAL: &str = "UPDATE connections SET sealed = $2, settings = $3
+    WHERE id = $1 AND removed_at IS NULL AND sealed IS NOT DISTINCT FROM $4";
+const NO_TOKENS: &str = "DELETE FROM authorizations WHERE connection = $1";
 const REMOVE: &str =
     "UPDATE connections SET removed_at = $2, sealed = NULL WHERE id = $1 AND removed_at IS NULL";
 
@@ -81,12 +83,17 @@ impl Ledger {
         Page::read(&rows, limit, decode, |row| row.parse("id"))
     }
 
-    /// Replaces a connection's sealed secrets, and the settings that name them.
+    /// Replaces a connection's sealed secrets, and the settings that name them, if they are still `before`.
     ///
     /// # Errors
-    /// [`LedgerError::NotFound`] when there is none, and the store's.
-    pub async fn reseal_connection(&self, connection: &Connection) -> Result<(), LedgerError> {
-        let values = params![connection.id, connection.sealed.clone(), json(&connection.settings)?];
+    /// [`LedgerError::NotFound`] when there is none, or somebody else was faster; and the store's.
+    pub async fn reseal_connection(
+        &self,
+        connection: &Connection,
+        before: Option<&[u8]>,
+    ) -> Result<(), LedgerError> {
+        let before = before.map(<[u8]>::to_vec);
+        let values = params![connection.id, connection.sealed.clone(), json(&connection.settings)?, before];
         let resealed = self.authorise(vec![Statement::one(RESEAL, values)]).await;
         resealed.map_err(|refused| refused.changing("connection"))
     }
@@ -96,7 +103,8 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::NotFound`] when there is none, and the store's.
     pub async fn remove_connection(&self, id: ConnectionId, at: Micros) -> Result<(), LedgerError> {
-        let removed = self.authorise(vec![Statement::one(REMOVE, params![id, at])]).await;
+        let script = vec![Statement::one(REMOVE, params![id, at]), Statement::any(NO_TOKENS, params![id])];
+        let removed = self.authorise(script).await;
         removed.map_err(|refused| refused.changing("connection"))
     }
 }

@@ -67,7 +67,7 @@ async fn names_are_taken_once_and_free_again_after_a_removal(world: World) {
     assert_eq!(connection.sealed, Some(vec![1, 0, 255]));
     connection.sealed = Some(vec![9]);
     connection.settings.headers = vec!["authorization".to_owned()];
-    ledger.reseal_connection(&connection).await.unwrap();
+    ledger.reseal_connection(&connection, Some(&[1, 0, 255])).await.unwrap();
     assert_eq!(ledger.connection(world.connection).await.unwrap(), Some(connection.clone()));
     assert_eq!(ledger.add_connection(&connection).await, Err(LedgerError::Taken("connection")));
     ledger.remove_connection(world.connection, at(3)).await.unwrap();
@@ -108,7 +108,7 @@ async fn g07_every_change_of_authority_raises_the_version(world: World) {
         ledger.add_policy(&other, Some(house.id)),
         ledger.remove_policy(other.id, at(2)),
         ledger.revoke_grant(world.project, grant.id, at(2), draft(EventType::GrantRevoked, None)),
-        ledger.reseal_connection(&connection),
+        ledger.reseal_connection(&connection, connection.sealed.as_deref()),
         ledger.remove_connection(world.connection, at(2)),
         ledger.revoke_token(world.token, at(2)),
         ledger.disable_account(bob.id, at(2)),

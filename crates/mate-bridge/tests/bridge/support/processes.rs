@@ -86,11 +86,15 @@ pub(crate) fn connection(name: &str, transport: Transport) -> ConnectionSpec {
 }
 
 pub(crate) fn task_upstream() -> Transport {
-    Transport::Stdio(StdioSpec { command: "@".into(), args: vec![], env: vec![], cwd: None })
+    Transport::Stdio(StdioSpec { command: "@".into(), args: vec![], env: vec![], cwd: None, live: None })
 }
 
 pub(crate) fn http(url: &str) -> Transport {
-    Transport::Http(HttpSpec { url: url.into(), headers: vec![("x-probe".into(), "s3cret".into())] })
+    Transport::Http(HttpSpec {
+        url: url.into(),
+        headers: vec![("x-probe".into(), "s3cret".into())],
+        live: None,
+    })
 }
 
 fn kit(file: &str) -> String {
@@ -107,6 +111,7 @@ pub(crate) fn probe(log: &std::path::Path, env: &[(&str, &str)]) -> Transport {
         args: vec![kit("runtimes/mcp_probe.py")],
         env,
         cwd: None,
+        live: None,
     })
 }
 

@@ -78,6 +78,18 @@ CREATE TABLE connections (
 
 CREATE UNIQUE INDEX connections_by_name ON connections (name) WHERE removed_at IS NULL;
 
+CREATE TABLE authorizations (
+    connection TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES connections (id),
+    version BIGINT NOT NULL CHECK (version >= 0),
+    state TEXT COLLATE "C" NOT NULL CHECK (state IN ('asked', 'authorized', 'lost')),
+    pending BYTEA,
+    sealed BYTEA,
+    expires_at BIGINT,
+    claimed_until BIGINT,
+    why TEXT COLLATE "C",
+    CHECK (state = 'asked' OR sealed IS NOT NULL)
+);
+
 CREATE TABLE grants (
     id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     project TEXT COLLATE "C" NOT NULL REFERENCES projects (id),

@@ -78,6 +78,18 @@ CREATE TABLE connections (
 
 CREATE UNIQUE INDEX connections_by_name ON connections (name) WHERE removed_at IS NULL;
 
+CREATE TABLE authorizations (
+    connection TEXT NOT NULL PRIMARY KEY REFERENCES connections (id),
+    version INTEGER NOT NULL CHECK (version >= 0),
+    state TEXT NOT NULL CHECK (state IN ('asked', 'authorized', 'lost')),
+    pending BLOB,
+    sealed BLOB,
+    expires_at INTEGER,
+    claimed_until INTEGER,
+    why TEXT,
+    CHECK (state = 'asked' OR sealed IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE grants (
     id TEXT NOT NULL PRIMARY KEY,
     project TEXT NOT NULL REFERENCES projects (id),
