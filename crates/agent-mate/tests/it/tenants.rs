@@ -351,7 +351,7 @@ fn g08_an_idempotency_key_gives_nothing_of_anothers() {
 #[test]
 fn f095_nothing_is_open_to_loopback_without_a_token() {
     let world = World::empty(Store::Sqlite);
-    let fill = |path: &str| path.replace('{', "").replace('}', "");
+    let fill = |path: &str| path.replace(['{', '}'], "");
     for route in table() {
         let target = format!("/api/v1{}", fill(route.path));
         let body = (route.method == "POST").then_some("{}");

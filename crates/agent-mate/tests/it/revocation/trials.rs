@@ -118,7 +118,7 @@ fn g07_a_call_that_is_issued_after_the_revocation_never_reaches_the_upstream(sto
     // While something was granted, calls did get through: the proof is not that nothing worked.
     let rounds = usize::try_from(rounds.number).expect("a number");
     assert!(arrived.len() > rounds, "{} calls arrived in {rounds} rounds", arrived.len());
-    println!("{} trials in {rounds} rounds, {} calls let through", vain.len(), arrived.len());
+    eprintln!("{} trials in {rounds} rounds, {} calls let through", vain.len(), arrived.len());
 }
 
 fn steps(world: &World, number: usize) -> Value {
