@@ -132,6 +132,7 @@ async fn operate(house: &House, session: &str, task: &str) -> String {
 async fn ask_for_leave(house: &House, operation: &Operation) {
     let (ledger, now) = (&house.engine.ledger, house.engine.clock.now());
     let task = ledger.task(operation.task).await.expect("read").expect("a task");
+    let connection = ledger.connection_by_name("files").await.expect("read");
     let expires_at = now.plus_seconds(600);
     let approval = Approval {
         id: ApprovalId::Call(operation.id),
@@ -139,7 +140,7 @@ async fn ask_for_leave(house: &House, operation: &Operation) {
         task: task.id,
         turn: operation.turn,
         mode: ApprovalMode::Always,
-        connection: operation.connection,
+        connection: connection.map(|connection| connection.id),
         connection_name: operation.connection_name.clone(),
         tool: operation.tool.clone(),
         class: operation.class,
