@@ -89,7 +89,7 @@ impl StdioUpstream {
         self.spawner.spawn(&self.name, &spec).await
     }
 
-    /// Starts the child and finds out what it speaks. One that goes away when it is asked is not asked a second time.
+    /// Starts the child, once, and finds out what it speaks. One that goes away when it is asked is not asked again.
     async fn open(&self) -> Result<Arc<Link>, String> {
         let ask = !self.greet_only.load(Ordering::Relaxed);
         let started = self.begin(ask).await;
@@ -98,10 +98,8 @@ impl StdioUpstream {
                 self.new.store(true, Ordering::Relaxed)
             }
             Ok(_) => self.greet_only.store(true, Ordering::Relaxed),
-            Err(NotGreeted::WhenAsked(_)) => {
-                self.greet_only.store(true, Ordering::Relaxed);
-                return self.begin(false).await.map_err(NotGreeted::into_words);
-            }
+            // Whether the question was too much for it is not known: the next start does without.
+            Err(NotGreeted::WhenAsked(_)) => self.greet_only.store(true, Ordering::Relaxed),
             Err(NotGreeted::Failed(_)) => {}
         }
         started.map_err(NotGreeted::into_words)
