@@ -91,7 +91,13 @@ impl House {
         let response = self.router.clone().oneshot(request).await.expect("an answer");
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.expect("a body").to_bytes();
-        let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).expect("JSON") };
+        let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let body = match kind {
+            _ if bytes.is_empty() => Value::Null,
+            // An artifact's content.
+            Some(kind) if !kind.contains("json") => String::from_utf8_lossy(&bytes).into_owned().into(),
+            Some(_) | None => serde_json::from_slice(&bytes).expect("JSON"),
+        };
         Reply { status: parts.status, headers: parts.headers, body }
     }
 
