@@ -4,8 +4,9 @@ use std::fs;
 
 use super::{git, none, read, root};
 
-/// How many crates Cargo.lock may name: what keeps a clean build within minutes.
-const LOCKED_CRATES: usize = 330;
+/// How many crates Cargo.lock may name: what keeps a clean build within minutes. The policy engine (`cedar-policy`) brings 87 of
+/// them, of which a quarter are never built: optional parts of what it depends on, and other systems.
+const LOCKED_CRATES: usize = 370;
 
 /// Hashes (git's, of the content) and paths of the migrations that a release has shipped.
 const RELEASED: &str = "crates/mate-store/migrations/released";
