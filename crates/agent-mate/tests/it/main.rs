@@ -13,6 +13,8 @@ mod authority;
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod canary;
+#[cfg(test)]
 mod confinement;
 #[cfg(test)]
 mod conformance;
