@@ -66,8 +66,10 @@ fn assert_each_call_is_recorded_once(world: &World, task: &str) {
             assert_eq!(seen, 1, "{kind} of {operation}");
         }
         // Arguments are a shape and not their values.
-        let shown = world.ok(&["operation", "show", &id(operation)]);
+        let mut shown = world.ok(&["operation", "show", &id(operation)]);
         assert!(!shown["arguments"].to_string().contains("luck"), "{shown}");
+        // Alone it says as well what was kept of its result: nothing, of so little.
+        assert_eq!(shown["artifacts"].take(), serde_json::json!([]), "{shown}");
         assert_eq!(&shown, operation);
     }
     assert_eq!(world.effects().iter().filter(|line| line["kind"] == "begin").count(), 4);
