@@ -22,6 +22,11 @@ const STEPS: i32 = 100;
 /// Such spans that one read may take: about a tenth of a millisecond.
 const SPANS: u32 = 20;
 
+/// How often a file that is locked at the moment is looked at before it is given up.
+const LOOKS: u32 = 400;
+/// How long between two of these looks.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(25);
+
 pub(super) struct Glance {
     connection: Mutex<Connection>,
     spans: Arc<AtomicU32>,
@@ -42,6 +47,23 @@ impl Glance {
         let over = move || counted.fetch_add(1, Ordering::Relaxed) >= SPANS;
         connection.progress_handler(STEPS, Some(over)).map_err(|why| translate(&why))?;
         Ok(Self { connection: Mutex::new(connection), spans })
+    }
+
+    /// That the first migration is committed: until then the file is there, and nothing can be read of it.
+    pub(super) fn check_made(&self, path: &Path) -> Result<(), StoreError> {
+        const MADE: &str =
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'";
+        for _ in 0..LOOKS {
+            match self.at(MADE, &[]) {
+                Some(Ok(rows)) if rows.is_empty() => {
+                    let why = format!("{}: its tables are being made", path.display());
+                    return Err(StoreError::Unavailable { why, maybe_committed: false });
+                }
+                Some(answer) => return answer.map(drop),
+                None => std::thread::sleep(BETWEEN_LOOKS),
+            }
+        }
+        Err(StoreError::Busy(format!("{} stays locked", path.display())))
     }
 
     /// The answer, or none when the read has to go to a reader's thread.

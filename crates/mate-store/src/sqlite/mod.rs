@@ -62,16 +62,18 @@ impl SqliteDatabase {
         .await
     }
 
-    /// Opens the file at `path`, which must be there, for reading only: another process writes it.
+    /// Opens the file at `path`, which must be there and have its tables, for reading only: another process writes it.
     ///
     /// # Errors
-    /// As [`SqliteDatabase::open`].
+    /// As [`SqliteDatabase::open`]; [`StoreError::Unavailable`] as well while its writer is still making its tables.
     pub async fn open_to_read(path: &Path, options: SqliteOptions) -> Result<Self, StoreError> {
         let path = path.to_owned();
         blocking(move || {
             settings::check_library()?;
             file::check_file_system(&path)?;
-            let (readers, glance) = (Readers::start(&path, options)?, Glance::open(&path, options)?);
+            let glance = Glance::open(&path, options)?;
+            glance.check_made(&path)?;
+            let readers = Readers::start(&path, options)?;
             Ok(Self { writer: None, readers, glance, bells: Bells::default() })
         })
         .await

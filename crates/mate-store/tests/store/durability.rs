@@ -131,6 +131,8 @@ async fn a_reader_of_another_process_sees_the_writes_and_cannot_write() {
     assert!(matches!(missing, StoreError::Unavailable { maybe_committed: false, .. }), "{missing}");
     assert!(!file.exists());
     let writer = open_file(&file).await;
+    let unmade = SqliteDatabase::open_to_read(&file, SqliteOptions::JOURNAL).await.unwrap_err();
+    assert!(matches!(unmade, StoreError::Unavailable { maybe_committed: false, .. }), "{unmade}");
     writer.migrate(&SCHEMA).await.unwrap();
     let reader = SqliteDatabase::open_to_read(&file, SqliteOptions::JOURNAL).await.unwrap();
     writer.execute(insert("a", 1)).await.unwrap();
