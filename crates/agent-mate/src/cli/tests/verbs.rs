@@ -16,7 +16,7 @@ async fn adding_a_task_asks_once_with_token_and_key_and_says_what_is_next() {
     assert_eq!(asked.bearer, format!("Bearer {}", fixture.token));
     assert_eq!(asked.key.as_deref(), Some("k1"));
     let policy = json!({
-        "require_report": false, "on_interruption": "hold", "max_resumes": 1,
+        "require_report": false, "on_interruption": "hold", "max_resumes": 1, "on_approval": "park",
         "quiet_seconds": null, "deadline_seconds": null,
     });
     let wanted = json!({
