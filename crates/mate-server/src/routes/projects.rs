@@ -85,7 +85,7 @@ async fn add(
             .engine
             .add_project(&caller.who, id, &wish.name, wish.workspace.as_deref(), wish.distinct_approver)
             .await?;
-        Ok(Made::created(views::project(project)))
+        Ok(Made::created(whole(&state, project).await?))
     })
     .await
 }
@@ -98,7 +98,8 @@ async fn archive(
     Body(_, bytes): Body<Stop>,
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |_| {
-        Ok(Made::changed(views::project(state.engine.archive_project(&caller.who, &project).await?)))
+        let project = state.engine.archive_project(&caller.who, &project).await?;
+        Ok(Made::changed(whole(&state, project).await?))
     })
     .await
 }

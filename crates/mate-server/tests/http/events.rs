@@ -235,5 +235,5 @@ async fn g07_a_revoked_token_ends_its_streams() {
     running.say(1).await;
     let frames = stream.rest().await;
     assert_eq!(frames.len(), 1, "nothing after the revocation but why");
-    assert_eq!((frames[0].event.as_deref(), &frames[0].data["status"]), (Some("problem"), &json!(401)));
+    assert_eq!((frames[0].event.as_deref(), &frames[0].data["status"]), (Some("closed"), &json!(401)));
 }
