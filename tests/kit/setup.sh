@@ -38,6 +38,7 @@ debian_packages_missing() {
     has setpriv || echo util-linux
     python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
     postgres_programs >/dev/null || echo postgresql
+    has chromium || echo chromium
 }
 
 setup_debian() {

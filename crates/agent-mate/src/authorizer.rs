@@ -6,7 +6,7 @@ use mate_engine::{
     EngineError,
     oauth::{Authorizer, Held, Party, Pending, Wish},
 };
-use mate_guard::pkce;
+use mate_guard::{Redactor, pkce};
 use mate_model::{Clock, Entropy};
 use std::sync::Arc;
 
@@ -16,15 +16,18 @@ pub(crate) struct OverHttp {
     pub(crate) entropy: Arc<dyn Entropy>,
 }
 
-fn refused(fault: &Fault) -> EngineError {
+/// The fault, told without `secrets`: a server may say back what it was sent.
+fn refused<'a>(fault: &Fault, secrets: impl IntoIterator<Item = &'a String>) -> EngineError {
     let code = match fault {
         Fault::Refused { error, .. } if error == "access_denied" => "access_denied",
         Fault::Refused { .. } => "authorization_refused",
         Fault::NotSent(_) | Fault::Unknown(_) => "authorization_unreachable",
         Fault::Unfit(_) => "authorization_unfit",
     };
-    let detail: String = fault.to_string().chars().take(700).collect();
-    EngineError::refused(code, detail)
+    match Redactor::new(secrets) {
+        Ok(redactor) => EngineError::refused(code, redactor.shown(&fault.to_string(), 700)),
+        Err(error) => EngineError::Internal(error.to_string()),
+    }
 }
 
 /// A way back that only the machine of whoever asks can hear (RFC 8252).
@@ -45,7 +48,7 @@ fn demand_loopback(redirect_uri: &str) -> Result<(), EngineError> {
 impl Authorizer for OverHttp {
     async fn begin(&self, url: &str, wish: &Wish) -> Result<(Pending, String), EngineError> {
         demand_loopback(&wish.redirect_uri)?;
-        let found = oauth::discover(url).await.map_err(|fault| refused(&fault))?;
+        let found = oauth::discover(url).await.map_err(|fault| refused(&fault, &wish.client_secret))?;
         let server = found.server;
         let scope = wish.scope.clone().or(found.scope).map(|scope| offline(scope, server.offline));
         let client = match &wish.client_id {
@@ -56,7 +59,7 @@ impl Authorizer for OverHttp {
             Some(id) => Client::known(id.clone(), wish.client_secret.clone(), &server),
             None => oauth::register(&server, &wish.redirect_uri, scope.as_deref())
                 .await
-                .map_err(|fault| refused(&fault))?,
+                .map_err(|fault| refused(&fault, &wish.client_secret))?,
         };
         let asked = CodeGrant {
             client: &client,
@@ -89,9 +92,15 @@ impl Authorizer for OverHttp {
 
     async fn finish(&self, pending: &Pending, redirected: &str) -> Result<(Held, Option<i64>), EngineError> {
         let party = &pending.party;
-        let read = Redirected::read(redirected).map_err(|fault| refused(&fault))?;
-        let code =
-            read.code(&pending.state, &party.issuer, pending.says_issuer).map_err(|fault| refused(&fault))?;
+        let told = redirected.to_owned();
+        let known = || pending.secrets().chain([&told]);
+        let read = Redirected::read(redirected).map_err(|fault| refused(&fault, known()))?;
+        // Also what the server says of a request that is not taken may hold the code.
+        let sent = read.word("code").map(str::to_owned);
+        let known = || known().chain(&sent);
+        let code = read
+            .code(&pending.state, &party.issuer, pending.says_issuer)
+            .map_err(|fault| refused(&fault, known()))?;
         let client = Client {
             id: party.client_id.clone(),
             secret: party.client_secret.clone(),
@@ -104,7 +113,7 @@ impl Authorizer for OverHttp {
             scope: party.scope.as_deref(),
         };
         let got = oauth::exchange(&party.token_endpoint, &asked, code, &pending.verifier).await;
-        let tokens = got.map_err(|fault| refused(&fault))?;
+        let tokens = got.map_err(|fault| refused(&fault, known()))?;
         let scope = tokens.scope.or_else(|| party.scope.clone());
         let held =
             Held { party: Party { scope, ..party.clone() }, access: tokens.access, refresh: tokens.refresh };
@@ -123,6 +132,22 @@ fn offline(scope: String, known: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn g09_what_a_server_says_back_is_told_without_what_it_was_sent() {
+        let (secret, verifier, code) = ("cl1ent:s3cret", "ver1f1er-0123456789", "c0de+0123/456");
+        let fault = Fault::Refused {
+            issuer: "https://a.example".to_owned(),
+            error: format!("invalid {secret}"),
+            description: Some(format!(
+                "code={} verifier {verifier}",
+                code.replace('+', "%2B").replace('/', "%2F")
+            )),
+        };
+        let told = refused(&fault, &[secret, verifier, code].map(str::to_owned)).to_string();
+        assert_eq!(told.matches("[redacted]").count(), 3, "{told}");
+        assert!(told.contains("https://a.example refuses"), "{told}");
+    }
 
     #[test]
     fn a_code_comes_back_to_the_machine_that_asked() {

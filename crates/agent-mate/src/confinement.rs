@@ -2,13 +2,11 @@
 
 use etcetera::{BaseStrategy, choose_base_strategy};
 use mate_engine::{Home, settings::ConfinementSettings};
-use mate_guard::{KEY_FILE_VARIABLE, key_file};
 use mate_runtime::confine::Confinement;
-use std::env;
 
 /// The confinement that the settings ask for, without what single sessions keep.
 pub(crate) fn of_home(home: &Home, settings: &ConfinementSettings) -> Confinement {
-    let mut hide = vec![home.path().to_owned(), key_file::path(home.path(), env::var_os(KEY_FILE_VARIABLE))];
+    let mut hide = vec![home.path().to_owned(), crate::opening::key_place(home).path];
     if let Ok(base) = choose_base_strategy() {
         hide.extend([base.config_dir().join("agent-mate"), base.data_dir().join("agent-mate")]);
     }

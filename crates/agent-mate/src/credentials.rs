@@ -6,15 +6,13 @@ use async_trait::async_trait;
 use mate_bridge::{Credentials, oauth};
 use mate_engine::{
     Engine,
-    oauth::{Held, Standing},
+    oauth::{AHEAD, Held, Standing},
 };
 use mate_guard::{Redactor, Secret};
 use mate_model::{ConnectionId, records::Connection, records::Reach};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Mutex;
 
-/// New tokens are got so long before the old ones end, in microseconds.
-const AHEAD: i64 = 30_000_000;
 /// How often, and how far apart, a request looks whether somebody else has got new tokens: 40 s together.
 const TURN: u32 = 400;
 const LOOK: Duration = Duration::from_millis(100);
@@ -59,15 +57,19 @@ impl LiveCredentials {
         found.filter(|found| found.removed_at.is_none()).context("the connection was removed")
     }
 
+    /// The secrets of the connection, as they are given to the upstream; the redactor knows them from now on.
+    async fn opened(&self, connection: &Connection) -> Result<Vec<(String, String)>> {
+        let opened = self.engine.open_secrets(connection)?;
+        self.redactor.learn(self.engine.known_secrets(connection).await?)?;
+        let pairs = if self.remote { opened.headers } else { opened.env };
+        pairs.into_iter().map(text).collect()
+    }
+
     async fn give(&self) -> Result<Vec<(String, String)>> {
         let connection = self.now().await?;
         let mut known = self.known.lock().await;
         if known.given.as_ref() != Some(&connection.sealed) {
-            let opened = self.engine.open_secrets(&connection)?;
-            let values = opened.env.iter().chain(&opened.headers).map(|(_, value)| value.expose());
-            self.redactor.learn(values)?;
-            let pairs = if self.remote { opened.headers } else { opened.env };
-            known.opened = pairs.into_iter().map(text).collect::<Result<_>>()?;
+            known.opened = self.opened(&connection).await?;
             known.given = Some(connection.sealed);
         }
         let mut given = known.opened.clone();
@@ -86,6 +88,8 @@ impl LiveCredentials {
     /// A token that is good, as far as is known: a new one where the old one is about to end or was not taken.
     async fn token(&self, refused: Option<i64>) -> Result<Option<(i64, String)>> {
         let mut looks = TURN;
+        // Tokens that were got just now are used as they are, however soon they end: to ask again would get no better ones.
+        let (mut fresh, mut awaited) = (false, None);
         loop {
             let (version, held, expires_at) = match self.engine.access_tokens(self.id).await? {
                 Standing::None => return Ok(None),
@@ -97,19 +101,23 @@ impl LiveCredentials {
                 }
                 Standing::Held { version, held, expires_at } => (version, held, expires_at),
             };
-            self.redactor.learn(std::iter::once(&held.access).chain(&held.refresh))?;
+            self.redactor.learn(held.secrets())?;
+            // What somebody else got meanwhile is as new.
+            fresh |= awaited.is_some_and(|before| before != version);
             let now = self.engine.clock.now().0;
             let ends = expires_at.is_some_and(|at| at.0 - AHEAD <= now);
-            if (!ends && refused != Some(version)) || held.refresh.is_none() {
+            if fresh || (!ends && refused != Some(version)) || held.refresh.is_none() {
                 return Ok(Some((version, held.access)));
             }
             if self.engine.claim_refresh(self.id, version).await? {
                 // In a task of its own: what was asked for is kept, also when nobody waits for it any more.
                 let (engine, redactor, id) = (Arc::clone(&self.engine), self.redactor.clone(), self.id);
                 tokio::spawn(async move { refresh(&engine, &redactor, id, version, *held).await }).await??;
+                fresh = true;
             } else {
                 anyhow::ensure!(looks > 0, "others take too long to get a new token for it");
                 looks -= 1;
+                awaited = Some(version);
                 tokio::time::sleep(LOOK).await;
             }
         }
@@ -148,7 +156,7 @@ async fn refresh(
     held.access = tokens.access;
     held.refresh = tokens.refresh.or(held.refresh);
     held.party.scope = tokens.scope.or(held.party.scope);
-    redactor.learn(std::iter::once(&held.access).chain(&held.refresh))?;
+    redactor.learn(held.secrets())?;
     for _ in 1..KEEPS {
         match engine.keep_refreshed(id, version, &held, tokens.expires_in).await {
             Ok(_) => return Ok(()),
@@ -180,6 +188,15 @@ impl Credentials for LiveCredentials {
 
     async fn changed(&self) -> bool {
         let Ok(connection) = self.now().await else { return false };
-        self.known.lock().await.given.as_ref().is_some_and(|given| *given != connection.sealed)
+        let mut known = self.known.lock().await;
+        if known.given.as_ref().is_none_or(|given| *given == connection.sealed) {
+            return false;
+        }
+        // The same secrets under another key are the same secrets.
+        let same = self.opened(&connection).await.is_ok_and(|opened| opened == known.opened);
+        if same {
+            known.given = Some(connection.sealed);
+        }
+        !same
     }
 }

@@ -5,8 +5,7 @@ use crate::{
     opening, serve as coordinator,
 };
 use etcetera::{BaseStrategy, choose_base_strategy};
-use mate_engine::{Home, Settings, admin};
-use mate_guard::key_file;
+use mate_engine::{EngineError, Home, Settings, admin};
 use mate_model::confinement::ConfinementMeans;
 use mate_runtime::{
     confine::{Confined, Confinement},
@@ -59,7 +58,7 @@ pub(crate) fn log_to_stderr(level: &str) {
 /// `agent-mate init`
 pub(crate) async fn init(context: &Context) -> Result<Exit, Failure> {
     let home = &context.home;
-    let key = key_file::path(home.path(), env::var_os(mate_guard::KEY_FILE_VARIABLE));
+    let key = opening::key_place(home);
     admin::create_home(home, &key, context.entropy.as_ref()).map_err(failed)?;
     let opened = opening::open_any(home).await.map_err(broken)?;
     let url = format!("http://{}", opened.settings.serve.listen);
@@ -83,6 +82,26 @@ pub(crate) async fn init(context: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// `agent-mate init --recover`: whoever can write the home and read its key may do this.
+pub(crate) async fn recover(context: &Context) -> Result<Exit, Failure> {
+    let home = &context.home;
+    if home.path().exists() {
+        home.identify(rustix::process::geteuid().as_raw()).map_err(strange)?;
+    }
+    let opened = opening::open(home).await.map_err(broken)?;
+    let (account, token) = opened.engine.recover_way_in().await.map_err(failed)?;
+    if context.screen.json {
+        context.screen.document(&json!({
+            "home": home.path(),
+            "account": { "id": account.id, "name": account.name },
+            "token": token.reveal(),
+        }))?;
+    } else {
+        context.screen.line(&format!("{} has a new token, in {}.", account.name, home.token().display()))?;
+    }
+    Ok(Exit::Done)
+}
+
 /// `agent-mate serve`
 pub(crate) async fn serve(context: &Context, arguments: ServeArgs) -> Result<Exit, Failure> {
     log_to_stderr("warn");
@@ -90,6 +109,11 @@ pub(crate) async fn serve(context: &Context, arguments: ServeArgs) -> Result<Exi
         context.home.identify(rustix::process::geteuid().as_raw()).map_err(strange)?;
     }
     let opened = opening::open(&context.home).await.map_err(broken)?;
+    if opened.engine.ledger.accounts(None, 1).await.map_err(|error| broken(error.into()))?.items.is_empty() {
+        let words = "the store has no account yet: run `agent-mate init`, which sets it up. If this home was set up on \
+                     another store, `store.database` in config.toml points to the wrong one";
+        return Err(Failure::new(Exit::Refused, "not_now", words.to_owned()));
+    }
     keep_place_of_settings(&context.home);
     let shutdown = CancellationToken::new();
     let asked = shutdown.clone();
@@ -217,25 +241,29 @@ fn told(means: ConfinementMeans, confined: &Confined) -> String {
     format!("sessions cannot see this home, by {means}{apart}{weaker}")
 }
 
-fn failed(error: mate_engine::EngineError) -> Failure {
+pub(crate) fn failed(error: EngineError) -> Failure {
     let exit = match error {
-        mate_engine::EngineError::Refused { .. } => Exit::Refused,
-        mate_engine::EngineError::NotFound
-        | mate_engine::EngineError::NotAllowed { .. }
-        | mate_engine::EngineError::NotAuthenticated => Exit::NotFound,
-        mate_engine::EngineError::Invalid { .. } => Exit::Usage,
-        mate_engine::EngineError::KeyReused | mate_engine::EngineError::Unavailable(_) => Exit::Refused,
-        mate_engine::EngineError::Internal(_) | mate_engine::EngineError::Damaged(_) => Exit::Internal,
+        EngineError::Refused { .. } => Exit::Refused,
+        EngineError::NotFound | EngineError::NotAllowed { .. } | EngineError::NotAuthenticated => {
+            Exit::NotFound
+        }
+        EngineError::Invalid { .. } => Exit::Usage,
+        EngineError::KeyReused | EngineError::ClockBehind(_) | EngineError::Unavailable(_) => Exit::Refused,
+        EngineError::Internal(_) | EngineError::Damaged(_) => Exit::Internal,
     };
-    Failure::new(exit, "not_done", error.to_string())
+    let code = if let EngineError::Refused { code, .. } = &error { code } else { "not_done" };
+    Failure::new(exit, code, error.to_string())
 }
 
 fn strange(error: mate_engine::StrangeHome) -> Failure {
     Failure::new(Exit::Refused, "not_now", error.to_string())
 }
 
-fn broken(error: anyhow::Error) -> Failure {
+pub(crate) fn broken(error: anyhow::Error) -> Failure {
     let detail = format!("{error:#}");
+    if let Some(EngineError::Refused { code, .. }) = error.downcast_ref::<EngineError>() {
+        return Failure::new(Exit::Refused, code, detail);
+    }
     if error.downcast_ref::<opening::NotNow>().is_some()
         || error.downcast_ref::<mate_server::ListenError>().is_some()
     {

@@ -10,6 +10,7 @@ mod containment;
 mod credentials;
 mod demo;
 mod here;
+mod key;
 mod launch;
 mod opening;
 mod registrar;
@@ -65,9 +66,11 @@ async fn dispatch(cli: Cli) -> ExitCode {
     let context = Context { home, screen, timeout: cli.globals.timeout, entropy: Arc::new(SystemEntropy) };
     let done = match cli.command {
         Command::Client(command) => cli::run(*command, &context).await,
+        Command::Here(HereCommand::Init(arguments)) if arguments.recover => here::recover(&context).await,
         Command::Here(HereCommand::Init(_)) => here::init(&context).await,
         Command::Here(HereCommand::Serve(arguments)) => here::serve(&context, arguments).await,
         Command::Here(HereCommand::Demo(arguments)) => demo::run(&context, &arguments).await,
+        Command::Here(HereCommand::Key(verb)) => key::run(&context, verb).await,
         Command::Here(HereCommand::Doctor) => here::doctor(&context).await,
         Command::Here(HereCommand::Completions { shell }) => cli::completions(shell, &context.screen),
         Command::Hidden(command) => return hidden(command, &context).await,

@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result, bail};
 use mate_engine::{
-    Engine, Home, Settings, Stores,
+    Engine, Home, Keys, Settings, Stores,
     surroundings::{SystemClock, SystemEntropy},
 };
-use mate_guard::key_file;
+use mate_guard::{CREDENTIALS_VARIABLE, KEY_FILE_VARIABLE, KeyPlace};
 use mate_store::{
     Database, JOURNAL_SCHEMA, Ledger, PostgresDatabase, SqliteDatabase, SqliteOptions,
     postgres::PostgresOptions,
@@ -44,8 +44,7 @@ pub(crate) async fn open(home: &Home) -> Result<Opened> {
 /// Opens a home that exists; its stores are made where they are missing.
 pub(crate) async fn open_any(home: &Home) -> Result<Opened> {
     let settings = Settings::read(&home.config())?;
-    let key_path = key_file::path(home.path(), env::var_os(mate_guard::KEY_FILE_VARIABLE));
-    let key = key_file::load(&key_path).context("the key that seals secrets")?;
+    let keys = Keys::read(key_place(home)).context("the key that seals secrets")?;
     let clock = Arc::new(SystemClock::default());
     let entropy = Arc::new(SystemEntropy);
     let (database, stores): (Arc<dyn Database>, Stores) = match &settings.store.database {
@@ -62,6 +61,12 @@ pub(crate) async fn open_any(home: &Home) -> Result<Opened> {
     };
     let ledger = Ledger::new(database);
     ledger.migrate().await?;
-    let engine = Engine::new(ledger, stores, home.clone(), key, clock, entropy);
+    let secret = keys.home_secret(&ledger, entropy.as_ref(), clock.as_ref()).await?;
+    let engine = Engine::new(ledger, stores, home.clone(), secret, clock, entropy).sealing_with(keys);
     Ok(Opened { engine: Arc::new(engine), settings })
+}
+
+/// Where the key of the home is, in this process's environment.
+pub(crate) fn key_place(home: &Home) -> KeyPlace {
+    KeyPlace::of(home.path(), env::var_os(KEY_FILE_VARIABLE), env::var_os(CREDENTIALS_VARIABLE))
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use mate_engine::{HomeId, Launcher, Scheduler, SocketPath, Undertaker, settings::FenceSettings};
-use mate_server::{Listeners, PeerCheck, ServerState};
+use mate_server::{Listeners, PeerCheck, RateLimit, RateLimits, ServerState};
 use std::{
     env,
     fs::{File, OpenOptions, TryLockError},
@@ -49,6 +49,16 @@ pub(crate) async fn serve(
     ready(listeners.address());
     let state =
         ServerState::new(Arc::clone(&engine), PeerCheck::new(|pid| !in_a_container(pid)).over_tcp(outside))
+            .with_limits(RateLimits {
+                requests: RateLimit {
+                    per_second: settings.serve.requests_per_second,
+                    burst: settings.serve.request_burst,
+                },
+                failures: RateLimit {
+                    per_second: settings.serve.failures_per_second,
+                    burst: settings.serve.failure_burst,
+                },
+            })
             .with_registrar(Arc::new(crate::registrar::Presets))
             .with_authorizer(Arc::new(OverHttp {
                 clock: Arc::clone(&engine.clock),

@@ -15,6 +15,8 @@ pub struct ConnectionSpec {
     pub name: String,
     /// Expose its tools and prompts as `<name>__<tool>`; false: under their own names.
     pub prefixed: bool,
+    /// The session's workspace is told to it as its root; false: it hears that there are no roots.
+    pub roots: bool,
     /// How it is reached.
     pub transport: Transport,
     /// The longest that one call may take; `None`: [`Limits::call`].

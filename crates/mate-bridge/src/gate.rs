@@ -57,6 +57,25 @@ pub enum Admission {
     },
 }
 
+/// What the gate decided of answers to what an upstream asks about a task.
+#[derive(Debug)]
+pub enum Answering {
+    /// The round's intent is durable and the second read agreed: send it, once. Nothing is to be settled.
+    Send {
+        /// The permission.
+        ticket: Ticket,
+        /// The questions that it answers; the others that were named have been answered before.
+        keys: Vec<String>,
+    },
+    /// All of them were answered before; nothing is sent.
+    Before,
+    /// Not to be sent; the text says why.
+    Refuse {
+        /// For the agent.
+        text: String,
+    },
+}
+
 /// Goes with an answer to the runtime's transport. Dropped on the way, the answer has not reached the runtime.
 #[must_use = "hand it over with the answer, or drop it"]
 pub struct Receipt(Option<Box<dyn FnOnce() + Send + Sync>>);
@@ -77,6 +96,11 @@ impl Receipt {
     /// dropped without a call when it cannot any more. It must not block.
     pub fn new(handed_over: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self(Some(Box::new(handed_over)))
+    }
+
+    /// Whether it goes with something that the runtime has not heard of for sure.
+    pub(crate) const fn tells_news(&self) -> bool {
+        self.0.is_some()
     }
 
     /// The answer was handed over.
@@ -206,6 +230,16 @@ pub trait Gate: Send + Sync + 'static {
     /// # Errors
     /// Why it could not be written down, in words. The result is waited for all the same.
     async fn upstream_task(&self, operation: &str, id: &str) -> Result<Named, String>;
+
+    /// An admitted call is about to be sent that may become a task, whose questions the runtime answers.
+    fn answerable(&self, _ticket: &Ticket) {}
+
+    /// Judges answers to what the upstream asks about the task that it has made of an admitted call, by the keys of the
+    /// questions. `call` is the call as it was made. Each question is answered at most once.
+    async fn answer(&self, operation: &str, call: &Call, keys: &[String]) -> Answering;
+
+    /// It is proved that no byte of these answers went out.
+    async fn answer_not_sent(&self, _operation: &str, _keys: &[String]) {}
 
     /// An answer that came after the operation had been settled as unknown.
     async fn late(&self, operation: &str, outcome: Outcome);

@@ -20,7 +20,7 @@ mod upstream;
 pub use bridge::{Bridge, BridgeConfig, BridgeError, InFlight};
 pub use config::{Child, ConnectionSpec, Credentials, HttpSpec, Limits, Spawner, StdioSpec, Transport};
 pub use front::relay::relay_main;
-pub use gate::{Admission, Call, Gate, Named, Outcome, Receipt, Settled, Ticket};
+pub use gate::{Admission, Answering, Call, Gate, Named, Outcome, Receipt, Settled, Ticket};
 pub use parts::{MANY, NoContent, Part, PartKind, Place, content, parts};
 pub use probe::{Code, Finding, Probe, ProbedTool, probe};
 pub use upstream::Progress;

@@ -40,6 +40,9 @@ pub enum EngineError {
     /// The stores cannot take it now; nothing was written.
     #[error("{0}")]
     Unavailable(String),
+    /// The clock stands before what the ledger has seen: what is new is refused, and what only ends or narrows is not.
+    #[error("{0}")]
+    ClockBehind(String),
     /// A store's file is damaged.
     #[error("{0}")]
     Damaged(String),
@@ -108,7 +111,8 @@ impl From<LedgerError> for EngineError {
             LedgerError::LastAdministrator => Self::Refused { code: "last_administrator", detail },
             LedgerError::Archived => Self::Refused { code: "project_archived", detail },
             LedgerError::SessionClosed => Self::Refused { code: "session_closed", detail },
-            LedgerError::ClockBehind { .. } | LedgerError::Contended => Self::Unavailable(detail),
+            LedgerError::ClockBehind { .. } => Self::ClockBehind(detail),
+            LedgerError::Contended => Self::Unavailable(detail),
             LedgerError::TooMany { .. } => Self::Internal(detail),
             LedgerError::Store(error) => error.into(),
         }

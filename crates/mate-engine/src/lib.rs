@@ -8,10 +8,12 @@ pub mod admit;
 pub mod approvals;
 pub mod artifact;
 pub mod aside;
+pub mod browser;
 pub mod conclude;
 pub mod error;
 pub mod home;
 mod home_id;
+pub mod keys;
 pub mod lock;
 mod named;
 pub mod note;
@@ -37,6 +39,7 @@ pub mod workspace;
 pub use error::EngineError;
 pub use home::{Home, SessionFolder, SocketPath};
 pub use home_id::{HomeId, StrangeHome};
+pub use keys::Keys;
 pub use lock::SessionLock;
 pub use named::Named;
 pub use note::Note;
@@ -49,13 +52,13 @@ pub use settings::Settings;
 pub use spill::Spill;
 pub use stores::Stores;
 pub use task::{
-    Conversation, Cursor, EventPage, EventView, OperationPage, OperationView, Report, Resume, Submit,
+    Conversation, Cursor, EventPage, EventView, OperationPage, OperationView, Recent, Report, Resume, Submit,
     TaskPage, TaskView,
 };
 pub use verb::{Needs, Verb, table};
 pub use verify::Looker;
 
-use mate_guard::{Key, Vault};
+use mate_guard::Key;
 use mate_model::{Clock, Entropy};
 use mate_store::Ledger;
 use std::sync::Arc;
@@ -68,10 +71,10 @@ pub struct Engine {
     pub stores: Stores,
     /// Where files are.
     pub home: Home,
-    /// The home's key; keys of sessions are derived from it.
+    /// The home's own secret; keys of sessions and of contents are derived from it. It never changes.
     pub key: Key,
-    /// Seals and opens secrets.
-    pub vault: Vault,
+    /// What secrets are sealed under.
+    pub keys: Keys,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Ids and secrets.
@@ -83,7 +86,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine over opened stores. Nothing is set aside yet.
+    /// An engine over opened stores, with `key` as the home's secret and as the key that seals. Nothing is set aside yet.
     #[must_use]
     pub fn new(
         ledger: Ledger,
@@ -93,17 +96,23 @@ impl Engine {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        let vault = Vault::new(&key);
+        let keys = Keys::fixed(key.clone());
         Self {
             ledger,
             stores,
             home,
             key,
-            vault,
+            keys,
             clock,
             entropy,
             aside: aside::Aside::default(),
             noting: Arc::new(tokio::sync::Semaphore::new(1)),
         }
+    }
+    /// The same engine, with secrets sealed under these keys.
+    #[must_use]
+    pub fn sealing_with(mut self, keys: Keys) -> Self {
+        self.keys = keys;
+        self
     }
 }

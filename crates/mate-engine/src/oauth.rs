@@ -2,14 +2,18 @@
 
 use crate::{Engine, EngineError, Principal, Verb};
 use async_trait::async_trait;
-use mate_guard::Place;
+use mate_guard::{Place, Secret};
 use mate_model::{ConnectionId, Micros, records::Connection};
-use mate_store::{Authorization, AuthorizationState};
+use mate_store::{Authorization, AuthorizationState, LedgerError};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use zeroize::Zeroizing;
 
 /// How long one caller may take to get new tokens.
 const CLAIM: i64 = 45_000_000;
+/// New tokens are got so long before the old ones end, in microseconds.
+pub const AHEAD: i64 = 30_000_000;
+/// And not more often than this.
+const OFTEN: i64 = 3_000_000;
 /// How long a person may take to say yes.
 const ASKED: i64 = 3_600_000_000;
 
@@ -61,6 +65,20 @@ pub struct Held {
     pub access: String,
     /// What new ones are got with.
     pub refresh: Option<String>,
+}
+
+impl Held {
+    /// What of it must not be seen.
+    pub fn secrets(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.access).chain(&self.refresh).chain(&self.party.client_secret)
+    }
+}
+
+impl Pending {
+    /// What of it must not be seen.
+    pub fn secrets(&self) -> impl Iterator<Item = &String> {
+        [&self.verifier, &self.state].into_iter().chain(&self.party.client_secret)
+    }
 }
 
 /// A connection's tokens as they stand.
@@ -152,7 +170,7 @@ impl Engine {
             ));
         };
         let (pending, address) = authorizer.begin(url, wish).await?;
-        let sealed = self.seal_json(connection.id, "pending", &pending)?;
+        let sealed = self.seal_json(connection.id, "pending", &pending).await?;
         self.ledger.ask_authorization(connection.id, &sealed).await?;
         Ok((connection, address))
     }
@@ -177,9 +195,23 @@ impl Engine {
             return Err(not_asked());
         }
         let (held, expires_in) = authorizer.finish(&pending, redirected).await?;
-        let expires_at = expires_in.map(|seconds| Micros(self.clock.now().0 + seconds * 1_000_000));
-        let kept = self.seal_json(connection.id, "sealed", &held)?;
-        self.ledger.give_authorization(connection.id, &sealed, &kept, expires_at).await?;
+        let expires_at = expires_in.map(|seconds| end(self.clock.now(), seconds));
+        let kept = self.seal_json(connection.id, "sealed", &held).await?;
+        match self.ledger.give_authorization(connection.id, &sealed, &kept, expires_at).await {
+            Ok(()) => {}
+            // What was asked may have been sealed anew meanwhile: the code is used up, so the tokens must not be lost.
+            Err(LedgerError::NotFound(_)) => {
+                let again = self.ledger.authorization(connection.id).await?.and_then(|found| found.pending);
+                let again = again.ok_or_else(not_asked)?;
+                let asked: Pending = self.open_json(connection.id, "pending", &again)?;
+                if asked.state != pending.state {
+                    return Err(not_asked());
+                }
+                let kept = self.seal_json(connection.id, "sealed", &held).await?;
+                self.ledger.give_authorization(connection.id, &again, &kept, expires_at).await?;
+            }
+            Err(error) => return Err(error.into()),
+        }
         Ok((connection, held, expires_at))
     }
 
@@ -220,22 +252,42 @@ impl Engine {
         held: &Held,
         expires_in: Option<i64>,
     ) -> Result<bool, EngineError> {
-        let sealed = self.seal_json(connection, "sealed", held)?;
-        let expires_at = expires_in.map(|seconds| Micros(self.clock.now().0 + seconds * 1_000_000));
+        // A failure is tried again by who calls, and sealed anew: the key may have been retired in between.
+        let sealed = self.seal_json(connection, "sealed", held).await?;
+        let expires_at = expires_in.map(|seconds| end(self.clock.now(), seconds));
         Ok(self.ledger.keep_refreshed(connection, version, &sealed, expires_at).await?)
     }
 
-    fn seal_json(
+    /// What must not be seen of a connection's authorisation: tokens, also those that are lost, our secret, and what proves a
+    /// question that is not answered.
+    pub(crate) async fn authorization_secrets(
+        &self,
+        connection: ConnectionId,
+    ) -> Result<Vec<Secret>, EngineError> {
+        let mut secrets = Vec::new();
+        let Some(found) = self.ledger.authorization(connection).await? else { return Ok(secrets) };
+        if let Some(sealed) = found.sealed {
+            let held: Held = self.open_json(connection, "sealed", &sealed)?;
+            secrets.extend(held.secrets().cloned().map(Secret::from));
+        }
+        if let Some(sealed) = found.pending {
+            let pending: Pending = self.open_json(connection, "pending", &sealed)?;
+            secrets.extend(pending.secrets().cloned().map(Secret::from));
+        }
+        Ok(secrets)
+    }
+
+    async fn seal_json(
         &self,
         connection: ConnectionId,
         column: &str,
-        value: &impl Serialize,
+        value: &(impl Serialize + Sync),
     ) -> Result<Vec<u8>, EngineError> {
         let internal = |why: String| EngineError::Internal(why);
         let clear = Zeroizing::new(serde_json::to_vec(value).map_err(|error| internal(error.to_string()))?);
         let id = connection.to_string();
         let place = Place { table: "authorizations", id: &id, column };
-        self.vault.seal(place, &clear, self.entropy.as_ref()).map_err(|error| internal(error.to_string()))
+        self.seal(place, &clear).await
     }
 
     fn open_json<T: DeserializeOwned>(
@@ -246,11 +298,19 @@ impl Engine {
     ) -> Result<T, EngineError> {
         let id = connection.to_string();
         let place = Place { table: "authorizations", id: &id, column };
-        let clear =
-            self.vault.open(place, sealed).map_err(|error| EngineError::Internal(error.to_string()))?;
+        let clear = self.unseal(place, sealed).map_err(|error| EngineError::Internal(error.to_string()))?;
         serde_json::from_slice(clear.expose())
             .map_err(|_| EngineError::Internal(format!("the authorisation of {id} is not what was sealed")))
     }
+}
+
+/// When a token that is good for so many seconds is taken to end. One that ends sooner than new ones are got ahead
+/// ([`AHEAD`]) counts as about to end at half its time, and none sooner than in 3 seconds: whatever a server says, it is
+/// not asked more often than that.
+fn end(now: Micros, seconds: i64) -> Micros {
+    let micros = seconds.saturating_mul(1_000_000);
+    let use_for = if micros > AHEAD { micros - AHEAD } else { micros / 2 };
+    Micros(now.0.saturating_add(AHEAD.saturating_add(use_for.max(OFTEN))))
 }
 
 fn not_asked() -> EngineError {
@@ -258,4 +318,16 @@ fn not_asked() -> EngineError {
         "not_asked",
         "nothing waits for this answer: begin again with `connection authorize`",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_ends_at_once_is_used_for_a_while() {
+        let ahead = |seconds| end(Micros(0), seconds).0 - AHEAD;
+        assert_eq!([3600, 60, 33, 20, 0].map(ahead), [3_570_000_000, 30_000_000, OFTEN, 10_000_000, OFTEN]);
+        assert!(end(Micros(1), i64::MAX).0 == i64::MAX);
+    }
 }

@@ -3,6 +3,7 @@
 use crate::{Engine, EngineError, Needs, Verb, admin::Paging};
 use mate_guard::ApiToken;
 use mate_model::{AccountId, Micros, ProjectId, TokenId, words::Role};
+use mate_store::ledger::Authority;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -39,8 +40,13 @@ impl Engine {
     /// [`EngineError::NotAuthenticated`] when it is unknown, expired or revoked, or its account is disabled.
     pub async fn authenticate(&self, bearer: &str) -> Result<Principal, EngineError> {
         let token = ApiToken::parse(bearer).map_err(|_| EngineError::NotAuthenticated)?;
-        let row =
-            self.ledger.authority(*token.hash().as_bytes()).await?.ok_or(EngineError::NotAuthenticated)?;
+        let row = self.ledger.authority(*token.hash().as_bytes()).await?;
+        self.principal(row)
+    }
+
+    /// Who acts by what was found, if it is in force.
+    pub(crate) fn principal(&self, found: Option<Authority>) -> Result<Principal, EngineError> {
+        let row = found.ok_or(EngineError::NotAuthenticated)?;
         let now = self.clock.now();
         if !row.holds(now) {
             return Err(EngineError::NotAuthenticated);

@@ -4,7 +4,7 @@ use crate::{
     surroundings::{SystemClock, SystemEntropy},
 };
 use async_trait::async_trait;
-use mate_guard::key_file;
+use mate_guard::{KeyPlace, key_file};
 use mate_model::{
     Epoch, RuntimeId, SessionId,
     records::{Runtime, Session},
@@ -47,9 +47,10 @@ impl Launcher for Remembers {
 async fn engine(folder: &Path) -> Engine {
     let home = Home::at(folder.join("home"));
     let entropy = Arc::new(SystemEntropy);
-    let key_path = key_file::path(home.path(), None);
+    let key_path = KeyPlace::of(home.path(), None, None);
     create_home(&home, &key_path, entropy.as_ref()).expect("a home");
-    let key = key_file::load(&key_path).expect("a key");
+    let ring = key_file::load(&key_path).expect("a key");
+    let key = ring.first().map(|(_, key)| key.clone()).expect("a key");
     let database = SqliteDatabase::open(&home.ledger(), SqliteOptions::LEDGER).await.expect("a ledger");
     let ledger = Ledger::new(Arc::new(database));
     ledger.migrate().await.expect("a schema");

@@ -76,11 +76,25 @@ pub struct StoreSettings {
 pub struct ServeSettings {
     /// Address and port to listen on.
     pub listen: String,
+    /// How many requests an account may make in a second, on average.
+    pub requests_per_second: u32,
+    /// How many requests an account may make at once.
+    pub request_burst: u32,
+    /// How many requests without a valid token may come from an address in a second, on average.
+    pub failures_per_second: u32,
+    /// How many of them may come at once.
+    pub failure_burst: u32,
 }
 
 impl Default for ServeSettings {
     fn default() -> Self {
-        Self { listen: "127.0.0.1:7717".to_owned() }
+        Self {
+            listen: "127.0.0.1:7717".to_owned(),
+            requests_per_second: 200,
+            request_burst: 1000,
+            failures_per_second: 10,
+            failure_burst: 300,
+        }
     }
 }
 

@@ -94,6 +94,9 @@ verbs! {
     /// Revokes a token of one's own, or any as an administrator. A limited token revokes only itself.
     TokenRevoke = "token.revoke", Token;
 
+    /// Makes a link that signs one browser in, once, to act by the caller's token.
+    BrowserOpen = "browser.open", Token;
+
     /// Adds a project; who adds it is its first owner.
     ProjectAdd = "project.add", Administrator;
     /// Lists one's own projects.
@@ -131,6 +134,8 @@ verbs! {
     ConnectionCheck = "connection.check", Somewhere(Role::Owner);
     /// Connects, and lists the tools that are offered.
     ConnectionTools = "connection.tools", Somewhere(Role::Owner);
+    /// Changes what is set on a connection.
+    ConnectionSet = "connection.set", Administrator;
     /// Replaces secrets of a connection.
     ConnectionRotate = "connection.rotate", Administrator;
     /// Authorises a connection with OAuth.

@@ -13,6 +13,8 @@ pub enum Process {
     Keeper,
     /// Process 1 of a session's container.
     Inner,
+    /// `agent-mate key`.
+    Key,
 }
 
 /// A place at which a process can be held.
@@ -30,7 +32,7 @@ const fn at(name: &'static str, process: Process, between: &'static str) -> Poin
     Point { name, process, between }
 }
 
-use Process::{Init, Inner, Keeper, Serve, Worker};
+use Process::{Init, Inner, Keeper, Key, Serve, Worker};
 
 /// Every point, in the order in which a session meets them.
 pub const POINTS: &[Point] = &[
@@ -195,6 +197,11 @@ pub const POINTS: &[Point] = &[
     at("sqlite.committed", Worker, "a script is committed; its caller has no answer"),
     at("postgres.before_commit", Worker, "the statements of a script have run; they are not committed"),
     at("postgres.committed", Worker, "a script is committed; its caller has no answer"),
+    at("key.ring_written", Key, "the new key is in the key file; the ledger does not know it"),
+    at("key.changed", Key, "the ledger seals under the new key; everything is under the older one"),
+    at("key.resealed", Key, "a batch is sealed under the new key; the next one is not"),
+    at("key.retired", Key, "the ledger has retired the older key; it is still in the key file"),
+    at("key.trimmed", Key, "the older key has left the key file; nobody was told"),
 ];
 
 /// Whether there is a point of this name.

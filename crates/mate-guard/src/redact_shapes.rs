@@ -41,6 +41,20 @@ fn unfinished() -> String {
     format!(r"(?:{})\z", parts.join("|"))
 }
 
+/// An escape that may not have ended, up to the end of the text.
+fn unfinished_escape() -> String {
+    let slash = r"(?:\\|%(?:25){0,4}5[Cc]){1,64}";
+    let parts = [
+        r"%(?:25){0,4}[0-9A-Fa-f]?".to_owned(),
+        r"%25(?:25){0,4}(?:%[0-9A-Fa-f]{0,2}|[0-9A-Fa-f]){0,2}".to_owned(),
+        format!(
+            "{slash}(?:u[0-9A-Fa-f]{{0,3}}|u[dD][89abAB][0-9A-Fa-f]{{2}}(?:{slash}(?:u[0-9A-Fa-f]{{0,3}})?)?)?"
+        ),
+        r"&(?:amp;){0,4}[A-Za-z0-9#]{0,8}".to_owned(),
+    ];
+    format!(r"(?:{})\z", parts.join("|"))
+}
+
 const PEM_BEGIN: &str = "-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----";
 const PEM_END: &str = "-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----";
 /// A PEM end marker is not longer than this.
@@ -52,6 +66,7 @@ pub(crate) struct Shapes {
     set: RegexSet,
     each: Vec<Regex>,
     unfinished: Regex,
+    unfinished_escape: Regex,
     pem_begin: Regex,
     pem_end: Regex,
 }
@@ -63,6 +78,7 @@ impl Shapes {
             set: RegexSet::new(&shapes)?,
             each: shapes.iter().map(|shape| Regex::new(shape)).collect::<Result<_, _>>()?,
             unfinished: Regex::new(&unfinished())?,
+            unfinished_escape: Regex::new(&unfinished_escape())?,
             pem_begin: Regex::new(PEM_BEGIN)?,
             pem_end: Regex::new(PEM_END)?,
         })
@@ -107,5 +123,10 @@ impl Shapes {
     /// From where on a shape may be unfinished in `text`, looking from `from` on.
     pub(crate) fn unfinished_from(&self, text: &str, from: usize) -> Option<usize> {
         self.unfinished.find_at(text, from).map(|m| m.start())
+    }
+
+    /// From where on an escape may be unfinished in `text`, looking from `from` on.
+    pub(crate) fn unfinished_escape_from(&self, text: &str, from: usize) -> Option<usize> {
+        self.unfinished_escape.find_at(text, from).map(|m| m.start())
     }
 }

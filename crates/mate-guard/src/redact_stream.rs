@@ -3,6 +3,7 @@
 use crate::{
     redact::{REDACTED, Redactor},
     redact_shapes::PEM_END_LENGTH,
+    redact_view,
 };
 
 /// An unfinished shape longer than this is taken for a secret without waiting for its end.
@@ -17,6 +18,8 @@ pub struct Stream {
     held: String,
     /// How many bytes at the front of `held` are written already.
     written: usize,
+    /// How many digits of base64 stood before `held`, as far as it matters.
+    lead: usize,
     /// How many bytes at the front of `held` belong to a secret whose mark is written.
     covered: usize,
     dropping: Option<Dropping>,
@@ -33,7 +36,7 @@ enum Dropping {
 
 impl Stream {
     pub(crate) const fn new(redactor: Redactor) -> Self {
-        Self { redactor, held: String::new(), written: 0, covered: 0, dropping: None, hidden: false }
+        Self { redactor, held: String::new(), written: 0, lead: 0, covered: 0, dropping: None, hidden: false }
     }
 
     /// Takes the next piece; returns what can be written now, which may lag behind.
@@ -66,9 +69,10 @@ impl Stream {
         if !self.drop_unended() {
             return out;
         }
-        let (hidden, open_pem) = self.redactor.hidden(&self.held, self.covered);
+        let (hidden, open_pem) = self.redactor.hidden(&self.held, self.covered, self.lead);
         let end = self.held.len();
-        let hold = if last { end } else { self.redactor.unfinished_from(&self.held, self.written) };
+        let hold =
+            if last { end } else { self.redactor.unfinished_from(&self.held, self.written, self.lead) };
         let too_long = end - hold > MAX_HELD;
         let unended = match open_pem {
             Some(begin) if begin <= hold || too_long => Some((begin.min(hold), Dropping::Pem)),
@@ -121,9 +125,14 @@ impl Stream {
     fn keep_from(&mut self, at: usize) -> usize {
         let context = self.held.get(..at).and_then(|s| s.chars().next_back()).map_or(0, char::len_utf8);
         let dropped = at - context;
-        self.held.drain(..dropped);
+        self.drop_front(dropped);
         self.written = context;
         dropped
+    }
+
+    fn drop_front(&mut self, bytes: usize) {
+        self.lead = redact_view::digits_before(&self.held.as_bytes()[..bytes], self.lead);
+        self.held.drain(..bytes);
     }
 
     /// Drops the rest of a secret whose end is not known; false while it goes on.
@@ -147,8 +156,9 @@ impl Stream {
     fn cover_all(&mut self) {
         let length = self.held.len();
         let marker = self.held.floor_char_boundary(length.saturating_sub(PEM_END_LENGTH));
-        let known = self.redactor.known_unfinished_from(&self.held, self.written).unwrap_or(length);
-        self.held.drain(..marker.min(known).max(self.written));
+        let known =
+            self.redactor.known_unfinished_from(&self.held, self.written, self.lead).unwrap_or(length);
+        self.drop_front(marker.min(known).max(self.written));
         self.written = 0;
         self.covered = self.held.len();
     }

@@ -85,6 +85,176 @@ fn g09_known_secrets_are_found_in_every_encoding() {
     assert_eq!(query, "q=[redacted]&x=1");
 }
 
+/// What encoders make of a secret: each leaves other characters alone, and some wrap or break what they make.
+fn encoded(secret: &str) -> Vec<(&'static str, String)> {
+    let percent = |keep: &str, upper: bool| -> String {
+        let escape = |b: u8| if upper { format!("%{b:02X}") } else { format!("%{b:02x}") };
+        let one = |b: u8| {
+            let plain = b.is_ascii_alphanumeric() || keep.as_bytes().contains(&b);
+            if plain { char::from(b).to_string() } else { escape(b) }
+        };
+        secret.bytes().map(one).collect()
+    };
+    let json = |text: &str| {
+        let quoted = serde_json::to_string(text).expect("writes");
+        quoted[1..quoted.len() - 1].to_owned()
+    };
+    let ascii = |text: &str, upper: bool| -> String {
+        let unit = |u: &u16| if upper { format!("\\u{u:04X}") } else { format!("\\u{u:04x}") };
+        text.chars()
+            .map(|c| {
+                if c.is_ascii() {
+                    c.to_string()
+                } else {
+                    c.encode_utf16(&mut [0; 2]).iter().map(unit).collect()
+                }
+            })
+            .collect()
+    };
+    let folded = |width: usize, end: &str| {
+        let whole = STANDARD.encode(format!("{}{secret}{}", "p".repeat(50), "q".repeat(40)));
+        let lines: Vec<_> =
+            whole.as_bytes().chunks(width).map(|l| String::from_utf8_lossy(l).into_owned()).collect();
+        lines.join(end)
+    };
+    let once = json(secret);
+    let go = once.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e");
+    let html = secret
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;");
+    vec![
+        ("raw", secret.to_owned()),
+        ("Python's quote", percent("/-_.~", true)),
+        ("encodeURIComponent", percent("-_.!~*'()", true)),
+        ("encodeURI", percent("-_.!~*'();/?:@&=+$,#", true)),
+        ("encodeURI of it", percent("-_.!~*'();/?:@&=+$,#", true).replace('%', "%25")),
+        ("quote_plus", percent("-_.~ ", false).replace(' ', "+")),
+        ("WHATWG form", percent("*-._ ", true).replace(' ', "+")),
+        ("every byte", secret.bytes().map(|b| format!("%{b:02X}")).collect()),
+        ("every byte, small", secret.bytes().map(|b| format!("%{b:02x}")).collect()),
+        ("JSON", once.clone()),
+        ("JSON, ASCII", ascii(&once, false)),
+        ("JSON, ASCII, capitals", ascii(&once, true)),
+        ("Go's JSON", go.clone()),
+        ("JSON twice", json(&once)),
+        ("JSON, ASCII, twice", json(&ascii(&once, false))),
+        ("Go's JSON twice", json(&go)),
+        ("JSON three times", json(&json(&once))),
+        ("PHP's JSON", once.replace('/', "\\/")),
+        ("PHP's JSON twice", json(&once.replace('/', "\\/"))),
+        ("JSON in an address", percent_all(&once)),
+        ("HTML", html),
+        ("base64 in an address", percent_all(&STANDARD.encode(secret))),
+        ("PHP's JSON of base64", STANDARD.encode(secret).replace('/', "\\/")),
+        ("MIME", folded(76, "\r\n")),
+        ("PEM", folded(64, "\n")),
+        ("PEM in JSON", folded(64, "\\n")),
+        ("MIME in JSON twice", folded(76, "\\\\r\\\\n")),
+        ("PEM in YAML", folded(64, "\n    ")),
+        ("xxd -p", {
+            let digits = hex::encode(format!("{}{secret}{}", "p".repeat(20), "q".repeat(20)));
+            digits
+                .as_bytes()
+                .chunks(60)
+                .map(|l| String::from_utf8_lossy(l).into_owned())
+                .collect::<Vec<_>>()
+                .join("\n")
+        }),
+    ]
+}
+
+fn percent_all(text: &str) -> String {
+    text.bytes()
+        .map(|b| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { format!("%{b:02X}") })
+        .collect()
+}
+
+/// What of an encoding must not be seen: for base64 and hexadecimal, what stands for the secret alone.
+fn must_go(name: &str, secret: &str, text: &str) -> String {
+    match name {
+        "MIME" | "PEM" | "PEM in JSON" | "MIME in JSON twice" | "PEM in YAML" => {
+            let whole = STANDARD.encode(format!("{}{secret}", "p".repeat(50)));
+            whole[68..whole.len() - 4].to_owned()
+        }
+        "xxd -p" => hex::encode(secret),
+        _ => text.to_owned(),
+    }
+}
+
+const ENCODED: [&str; 5] = [
+    "Kx7/ab+9=MARKone_Zq",
+    "pa/ss w*rd!(x)&<y>\u{e9}~q-MARK91'",
+    "Corr3ct!Horse*Battery%41\\nx",
+    "MARKlong/a0h1o2v3c4j5q6x7e8l9s0z1g2n3u4b5i6p7w8d9k0r1y2f3m4t5",
+    "\u{1f600}smile/\u{1f511}key",
+];
+
+#[test]
+fn g09_every_encoder_is_undone_and_no_cut_lets_a_secret_through() {
+    let redactor = Redactor::new(ENCODED).expect("builds");
+    for secret in ENCODED {
+        for (name, text) in encoded(secret) {
+            let gone = must_go(name, secret, &text);
+            let text = format!("before {text} after");
+            let whole = redactor.redact(&text).into_owned();
+            let flat =
+                |text: &str| text.replace("\\\\r\\\\n", "").replace("\\n", "").replace(['\r', '\n', ' '], "");
+            let (seen, gone) = if gone.len() < text.len() - 20 {
+                (flat(&whole), flat(&gone))
+            } else {
+                (whole.clone(), gone)
+            };
+            assert!(whole.contains(REDACTED), "{name}: {whole}");
+            assert_gone(&seen, &gone, 9);
+            assert!(redactor.is_in(text.as_bytes()), "{name}");
+            let ends: Vec<_> = (0..=text.len()).filter(|at| text.is_char_boundary(*at)).collect();
+            for at in &ends {
+                let mut stream = redactor.stream();
+                let out = stream.push(&text[..*at]) + &stream.push(&text[*at..]);
+                assert_eq!(out + &stream.finish(), whole, "{name} cut at {at}");
+            }
+            let mut stream = redactor.stream();
+            let mut out: String = ends.windows(2).map(|pair| stream.push(&text[pair[0]..pair[1]])).collect();
+            out.push_str(&stream.finish());
+            assert_eq!(out, whole, "{name} letter by letter");
+        }
+    }
+}
+
+#[test]
+fn g09_the_secret_within_a_secret_is_known_by_itself() {
+    for (given, within) in [
+        ("Bearer Zx9MARKtwoQq-8812-kkw", "Zx9MARKtwoQq-8812-kkw"),
+        ("bearer Zx9MARKtwoQq-8812-kkw", "Zx9MARKtwoQq-8812-kkw"),
+        ("Token abc12", "abc12"),
+        ("ApiKey  Zx9MARK", "Zx9MARK"),
+        ("GenieKey 11-22-33-44", "11-22-33-44"),
+        ("Token token=\"Zx9MARKtwo\", email=\"a@b.example\"", "Zx9MARKtwo"),
+        ("Basic dXNlcjpNQVJLcGFzc1dkNzd4", "user:MARKpassWd77x"),
+        ("Basic dXNlcjpNQVJLcGFzc1dkNzd4", "MARKpassWd77x"),
+        ("Basic a2V5MTIzNDU2Og==", "key123456"),
+        ("postgres://ada:p%40ss%2Fword@db.example/x", "p%40ss%2Fword"),
+        ("postgres://ada:p%40ss%2Fword@db.example/x", "p@ss/word"),
+        ("https://ghx_0123456789abc@git.example/", "ghx_0123456789abc"),
+        ("https://h.example/x?region=eu&access_token=q1w2e3r4t5", "q1w2e3r4t5"),
+        ("session=q1w2e3r4t5; theme=darkdarkdark", "q1w2e3r4t5"),
+        ("Server=db;Password=q1w2e3r4t5;", "q1w2e3r4t5"),
+        (r#"{"type":"service_account","private_key_id":"q1w2e3r4t5"}"#, "q1w2e3r4t5"),
+    ] {
+        let redactor = Redactor::new([given]).expect("builds");
+        assert_eq!(redactor.redact(&format!("said {within}.")), "said [redacted].", "{given}");
+        let coded = STANDARD.encode(within);
+        if within.len() >= 6 {
+            assert_ne!(redactor.redact(&coded), coded, "{given} in base64");
+        }
+    }
+    let redactor = Redactor::new(["session=q1w2e3r4t5; theme=darkdarkdark", "Two words"]).expect("builds");
+    assert_eq!(redactor.redact("darkdarkdark words"), "darkdarkdark words");
+}
+
 #[test]
 fn overlapping_secrets_leave_nothing() {
     let redactor = Redactor::new(["abc123", "123xyz999"]).expect("builds");

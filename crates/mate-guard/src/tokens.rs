@@ -112,6 +112,10 @@ token!(/// What a person or a service shows to the HTTP interface.
     ApiToken, "am_");
 token!(/// What a session's runtime shows to the bridge: good for that session only, and while it lives.
     SessionBearer, "ams_");
+token!(/// What a browser holds that is signed in, in a cookie.
+    BrowserCookie, "amb_");
+token!(/// What signs one browser in, once.
+    BrowserLink, "aml_");
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,9 @@
 //! Sealing secrets at rest: XChaCha20-Poly1305, bound to the place where they are kept.
 
-use crate::secret::{Key, Secret};
+use crate::{
+    ring::KeyId,
+    secret::{Key, Secret},
+};
 use chacha20poly1305::{
     XChaCha20Poly1305, XNonce,
     aead::{Aead, KeyInit, Payload},
@@ -38,11 +41,13 @@ pub enum VaultError {
     },
     /// Sealed under another key.
     #[error(
-        "the sealed value in {place} belongs to another key: use the key file that this home was made with"
+        "the sealed value in {place} belongs to the key {key}, which is not at hand: use the key file of this home"
     )]
     OtherKey {
         /// Where it was read from.
         place: String,
+        /// The key that it was sealed under.
+        key: KeyId,
     },
     /// Changed, or moved here from another row.
     #[error("the sealed value in {place} was changed or moved from another place: set the secret again")]
@@ -65,7 +70,7 @@ pub enum VaultError {
 #[derive(Clone)]
 pub struct Vault {
     cipher: XChaCha20Poly1305,
-    key_name: [u8; KEY_NAME],
+    key: KeyId,
 }
 
 impl Vault {
@@ -73,9 +78,15 @@ impl Vault {
     #[must_use]
     pub fn new(key: &Key) -> Self {
         let cipher = XChaCha20Poly1305::new(key.derive("vault", b"").expose().into());
-        let name = key.derive("vault key name", b"");
-        let [a, b, c, d, ..] = *name.expose();
-        Self { cipher, key_name: [a, b, c, d] }
+        Self { cipher, key: KeyId::of(key) }
+    }
+
+    /// Under which key an envelope was sealed; none when it is no envelope.
+    #[must_use]
+    pub fn key_of(envelope: &[u8]) -> Option<KeyId> {
+        let (version, rest) = envelope.split_first()?;
+        let name = rest.first_chunk::<KEY_NAME>()?;
+        (*version == VERSION).then(|| KeyId::from_bytes(*name))
     }
 
     /// The envelope of `clear` for `place`.
@@ -93,7 +104,7 @@ impl Vault {
             .map_err(|_| VaultError::TooLong { place: place.to_string() })?;
         let mut envelope = Vec::with_capacity(HEADER + body.len());
         envelope.push(VERSION);
-        envelope.extend_from_slice(&self.key_name);
+        envelope.extend_from_slice(self.key.as_bytes());
         envelope.extend_from_slice(&nonce);
         envelope.extend_from_slice(&body);
         Ok(envelope)
@@ -115,8 +126,9 @@ impl Vault {
         if body.len() < TAG {
             return Err(damaged());
         }
-        if *key_name != self.key_name {
-            return Err(VaultError::OtherKey { place: named() });
+        let key = KeyId::from_bytes(*key_name);
+        if key != self.key {
+            return Err(VaultError::OtherKey { place: named(), key });
         }
         let bound = place.bound();
         self.cipher

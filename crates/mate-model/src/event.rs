@@ -83,6 +83,8 @@ EventType, "an event type" {
     AccountEnabled = "account.enabled",
     /// A token that was good for the project was revoked.
     TokenRevoked = "token.revoked",
+    /// Settings or secrets of a connection were changed of which something was granted.
+    ConnectionChanged = "connection.changed",
     /// A connection was removed of which something was granted.
     ConnectionRemoved = "connection.removed",
     /// A member was added, or the role changed.

@@ -128,8 +128,8 @@ pub enum OperationState {
 pub enum Outcome {
     /// The upstream answered with a result.
     Result {
-        /// The result says `isError`.
-        is_error: bool,
+        /// The words of a result that says `isError`, redacted and bounded; none: it does not say so.
+        error: Option<String>,
     },
     /// The upstream answered with a JSON-RPC error.
     Error {
@@ -313,11 +313,14 @@ impl OperationCommand {
 
 fn settle(class: EffectClass, outcome: Outcome) -> OperationState {
     match outcome {
-        Outcome::Result { is_error: false } => OperationState::Succeeded {
+        Outcome::Result { error: None } => OperationState::Succeeded {
             evidence: Evidence::of(EvidenceKind::Answer, "the upstream's result"),
         },
-        Outcome::Result { is_error: true } => OperationState::Failed {
-            evidence: Evidence::of(EvidenceKind::Answer, "the upstream's result says isError"),
+        Outcome::Result { error: Some(said) } => OperationState::Failed {
+            evidence: Evidence::of(
+                EvidenceKind::Answer,
+                with_words("the upstream's result says isError", &said),
+            ),
         },
         Outcome::Error { detail } => {
             OperationState::Failed { evidence: Evidence::of(EvidenceKind::Answer, detail) }
@@ -342,16 +345,21 @@ impl Outcome {
     pub fn late(self) -> Result<(Verdict, Evidence), Refusal> {
         let late = |detail: String| Evidence::of(EvidenceKind::LateAnswer, detail);
         match self {
-            Self::Result { is_error: false } => {
+            Self::Result { error: None } => {
                 Ok((Verdict::Succeeded, late("the upstream's result, late".to_owned())))
             }
-            Self::Result { is_error: true } => {
-                Ok((Verdict::Failed, late("the upstream's result, late, says isError".to_owned())))
+            Self::Result { error: Some(said) } => {
+                Ok((Verdict::Failed, late(with_words("the upstream's result, late, says isError", &said))))
             }
             Self::Error { detail } => Ok((Verdict::Failed, late(detail))),
             Self::NotSent { .. } | Self::Lost { .. } => Err(Refusal::NoEvidence),
         }
     }
+}
+
+/// What was seen, and what an upstream says of it.
+fn with_words(seen: &str, said: &str) -> String {
+    if said.is_empty() { seen.to_owned() } else { format!("{seen}: {said}") }
 }
 
 fn resolve(verdict: Verdict, evidence: Evidence) -> OperationState {

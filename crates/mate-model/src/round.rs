@@ -1,4 +1,5 @@
-//! A round of a call that takes several: the upstream answers with a question, and a further call carries the answer.
+//! A round of a call that takes several: the upstream answers with a question, and a further call carries the answer. For
+//! a call that has become a task of its upstream, which asks by its record, `tasks/update` carries it.
 //!
 //! The rounds belong to one operation, which is in flight from the first intent to the last answer. The first
 //! round's intent is the operation's; each further one has its own, and only that yields the permission to send it.

@@ -71,7 +71,7 @@ EffectClass, "an effect class" {
     Effect = "effect",
 });
 
-words!(/// When a grant wants a person's leave.
+words!(/// When a grant wants a person's leave; each word is more cautious than the one before it.
 ApprovalMode, "an approval mode" {
     /// The grant is the leave.
     Never = "never",
@@ -187,6 +187,8 @@ DenyReason, "a reason to deny" {
     Forbidden = "forbidden",
     /// The tool's definition is another than the one that was pinned under the grant.
     DefinitionChanged = "definition_changed",
+    /// Another grant covers the call than the one that it was judged or asked under, or its effect class is another now.
+    GrantChanged = "grant_changed",
     /// A limit of calls, of their rate or of what they spend is used up.
     LimitReached = "limit_reached",
     /// A person said no.

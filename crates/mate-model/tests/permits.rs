@@ -19,7 +19,7 @@ fn command() -> impl Strategy<Value = OperationCommand> {
         Just(OperationCommand::Expire),
         Just(OperationCommand::Withdraw),
         Just(OperationCommand::Admit),
-        Just(OperationCommand::Settle(Outcome::Result { is_error: false })),
+        Just(OperationCommand::Settle(Outcome::Result { error: None })),
         Just(OperationCommand::Settle(Outcome::Error { detail: "no".to_owned() })),
         Just(OperationCommand::Settle(Outcome::NotSent { detail: "refused".to_owned() })),
         Just(OperationCommand::Settle(Outcome::Lost { detail: "cut".to_owned() })),
@@ -99,9 +99,9 @@ fn g05_a_lost_read_failed_and_a_lost_effect_is_unknown() {
 
 #[test]
 fn g05_a_late_answer_is_evidence_and_says_that_it_was_late() {
-    for (is_error, verdict) in [(false, Verdict::Succeeded), (true, Verdict::Failed)] {
+    for (error, verdict) in [(None, Verdict::Succeeded), (Some("no such file".to_owned()), Verdict::Failed)] {
         let unknown = OperationState::Unknown { detail: "time-out".to_owned() };
-        let outcome = Outcome::Result { is_error };
+        let outcome = Outcome::Result { error };
         let settled =
             unknown.decide(EffectClass::Effect, OperationCommand::Settle(outcome.clone()), NOW).unwrap_err();
         assert!(matches!(settled, Refusal::NotNow { .. }), "evidence goes through the ledger: {settled}");

@@ -3,7 +3,7 @@
 use crate::container::Launch;
 use mate_model::containment::Limits;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, env, io, path::Path};
+use std::{collections::BTreeMap, env, io, os::unix::fs::PermissionsExt, path::Path};
 
 /// What is done about the runtime's own tools (shell, files, web), which do not go through the bridge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +84,24 @@ impl Registration {
         }
         env.extend(self.env.clone());
         Ok(Launch { argv: self.command.clone(), env: env.into_iter().collect(), cwd: cwd.to_owned() })
+    }
+
+    /// Whether its program is where a session would look for it, as far as this process sees.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        let Some(program) = self.command.first() else { return false };
+        let is_program = |path: &Path| {
+            path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+        };
+        if program.contains('/') {
+            // One that is relative to the workspace is looked for when there is one.
+            return !program.starts_with('/') || is_program(Path::new(program));
+        }
+        let path =
+            self.env.get("PATH").cloned().or_else(|| {
+                self.base_env().into_iter().find(|(name, _)| name == "PATH").map(|(_, value)| value)
+            });
+        env::split_paths(&path.unwrap_or_default()).any(|folder| is_program(&folder.join(program)))
     }
 
     /// The values that are passed on by name: what must never be written down.

@@ -1,8 +1,10 @@
 //! What handlers answer with: JSON, never cached.
 
+use crate::views;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use mate_engine::admin::Listing;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A JSON answer.
@@ -17,6 +19,11 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) const fn ok(body: Value) -> Self {
         Self { status: StatusCode::OK, body, replayed: false }
+    }
+
+    /// An answer of the interface's own.
+    pub(crate) fn shown(answer: &impl Serialize) -> Self {
+        Self::ok(views::shown(answer))
     }
 
     /// A page of a list; `name` is the list's, for its cursors.

@@ -157,11 +157,11 @@ fn wanted(asked: &HeaderMap, size: u64, tag: &str) -> Wanted {
 }
 
 pub(crate) fn too_many() -> Problem {
-    Problem::new(
-        StatusCode::TOO_MANY_REQUESTS,
+    Problem::too_many(
         "too_many_downloads",
         "Too many downloads are under way",
         "try again when one of them has ended",
+        5,
     )
 }
 

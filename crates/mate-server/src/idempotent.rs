@@ -59,7 +59,7 @@ pub(crate) async fn post<F>(
 where
     F: Future<Output = Result<Made, EngineError>>,
 {
-    let Some(key) = ask.keyed(caller.who.account, body) else {
+    let Some(key) = ask.keyed(&caller.who, body) else {
         return Ok(act(state.engine.entropy.uuid()).await?.answer());
     };
     let ledger = &state.engine.ledger;

@@ -3,9 +3,10 @@
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A refusal as the interface tells it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Problem {
     /// Where the kind is described: `about:blank`, since `code` names it.
     #[serde(rename = "type")]
@@ -21,10 +22,13 @@ pub struct Problem {
     /// The fields that are wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FieldError>,
+    /// After how many seconds to try again.
+    #[serde(skip)]
+    retry_after: Option<u32>,
 }
 
 /// What is wrong with one field of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FieldError {
     /// The field, as the interface calls it; dots and indices lead into what it holds.
     pub field: String,
@@ -40,6 +44,10 @@ impl Problem {
         title: &'static str,
         detail: impl Into<String>,
     ) -> Self {
+        debug_assert!(
+            crate::describe::problems::find(code).is_some(),
+            "{code} is not in the table of problems"
+        );
         Self {
             kind: "about:blank",
             title,
@@ -47,6 +55,7 @@ impl Problem {
             code,
             detail: detail.into(),
             errors: vec![],
+            retry_after: (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1),
         }
     }
 
@@ -64,6 +73,17 @@ impl Problem {
     /// A field whose value cannot be.
     pub fn field(field: impl Into<String>, why: impl Into<String>) -> Self {
         Self::with_field(StatusCode::UNPROCESSABLE_ENTITY, "invalid", "A field is wrong", field, why)
+    }
+
+    /// A refusal because of how many there are: it may be tried again after so many seconds.
+    pub(crate) fn too_many(
+        code: &'static str,
+        title: &'static str,
+        detail: impl Into<String>,
+        seconds: u32,
+    ) -> Self {
+        let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, code, title, detail);
+        Self { retry_after: Some(seconds.max(1)), ..problem }
     }
 
     /// A parameter of the address whose value cannot be.
@@ -125,8 +145,8 @@ impl IntoResponse for Problem {
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"agent-mate\""));
         }
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
         response
     }

@@ -34,6 +34,10 @@ impl From<EngineError> for Problem {
                     "nothing was changed: try again in a moment, and see the coordinator's log if it stays so",
                 )
             }
+            EngineError::ClockBehind(_) => {
+                tracing::warn!(%detail, "a request was refused");
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "clock_behind", "The clock is behind", detail)
+            }
             EngineError::Internal(_) | EngineError::Damaged(_) => {
                 tracing::error!(%detail, "a request failed");
                 Self::new(

@@ -11,6 +11,16 @@ pub trait Registrar: Send + Sync {
     /// # Errors
     /// [`EngineError::Invalid`] for `preset` or `command`.
     fn registration(&self, wish: &AddRuntime) -> Result<Value, EngineError>;
+
+    /// What is worth knowing of a registration before its first task, in words: a program that is not there.
+    fn notices(&self, _registration: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The names of the presets that may be wished for.
+    fn presets(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Knows no preset: takes commands as they are.

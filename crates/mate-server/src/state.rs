@@ -1,11 +1,21 @@
 //! What every handler has at hand.
 
-use crate::{PlainCommands, Registrar, check::PeerCheck, listings::Listings};
+use crate::{
+    PlainCommands, Registrar,
+    check::PeerCheck,
+    limits::{Meter, RateLimits},
+    listings::Listings,
+};
 use mate_engine::{
     Engine, NoProber, Prober,
     oauth::{Authorizer, NoAuthorizer},
 };
-use std::{fmt, net::IpAddr, sync::Arc};
+use mate_model::AccountId;
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +35,11 @@ pub struct ServerState {
     pub(crate) listings: Arc<Listings>,
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) downloads: Arc<Semaphore>,
+    pub(crate) requests: Arc<Meter<AccountId>>,
+    pub(crate) failures: Arc<Meter<Option<IpAddr>>>,
     pub(crate) own_address: Option<IpAddr>,
+    /// Where browsers on this machine reach it.
+    pub(crate) url: Option<Arc<str>>,
     pub(crate) shutdown: CancellationToken,
 }
 
@@ -36,6 +50,7 @@ impl ServerState {
         let streams = Arc::new(Semaphore::new(STREAMS));
         let downloads = Arc::new(Semaphore::new(DOWNLOADS));
         let registrar = Arc::new(PlainCommands);
+        let limits = RateLimits::default();
         Self {
             engine,
             peers,
@@ -45,7 +60,10 @@ impl ServerState {
             listings: Arc::default(),
             streams,
             downloads,
+            requests: Arc::new(Meter::new(limits.requests)),
+            failures: Arc::new(Meter::new(limits.failures)),
             own_address: None,
+            url: None,
             shutdown: CancellationToken::new(),
         }
     }
@@ -54,6 +72,13 @@ impl ServerState {
     #[must_use]
     pub fn with_authorizer(self, authorizer: Arc<dyn Authorizer>) -> Self {
         Self { authorizer, ..self }
+    }
+
+    /// Takes requests at these rates.
+    #[must_use]
+    pub fn with_limits(self, limits: RateLimits) -> Self {
+        let (requests, failures) = (Meter::new(limits.requests), Meter::new(limits.failures));
+        Self { requests: Arc::new(requests), failures: Arc::new(failures), ..self }
     }
 
     /// Looks at connections by `prober`.
@@ -70,8 +95,9 @@ impl ServerState {
 
     /// Takes `address` in `Host`, besides the loopback names; streams end when `shutdown` is cancelled.
     #[must_use]
-    pub(crate) fn listening_on(self, address: IpAddr, shutdown: CancellationToken) -> Self {
-        Self { own_address: Some(address), shutdown, ..self }
+    pub(crate) fn listening_on(self, address: SocketAddr, shutdown: CancellationToken) -> Self {
+        let url = Some(format!("http://{address}").into());
+        Self { own_address: Some(address.ip()), url, shutdown, ..self }
     }
 }
 

@@ -57,7 +57,7 @@ async fn once(
     body: &[u8],
     make: impl AsyncFnOnce(Option<TaskId>, Option<IdempotencyRecord>) -> Result<Task, EngineError>,
 ) -> Result<Answer, Problem> {
-    let Some(key) = ask.keyed(caller.who.account, body) else {
+    let Some(key) = ask.keyed(&caller.who, body) else {
         let task = make(None, None).await?;
         return Ok(created(views::of(&state.engine.view(task).await?), false));
     };

@@ -124,7 +124,7 @@ impl Bench {
     async fn operation(&self, number: u64) -> Done<()> {
         let intent = vec![self.intent(number)?, self.event(EventType::OperationAdmitted, number)];
         for permit in self.writer.write(intent).await?.permits {
-            let settle = OperationCommand::Settle(Outcome::Result { is_error: false });
+            let settle = OperationCommand::Settle(Outcome::Result { error: None });
             let transition = OperationState::InFlight.decide(EffectClass::Effect, settle, Micros(4))?;
             let facts = OperationFacts { sent_at: Some(Micros(3)), ..OperationFacts::default() };
             let moved = Change::MoveOperation { id: permit.operation(), transition, facts };

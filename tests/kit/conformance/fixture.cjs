@@ -11,6 +11,7 @@ const sdk = load('@modelcontextprotocol/server');
 const { NodeStreamableHTTPServerTransport, toNodeHandler, localhostHostValidation, localhostOriginValidation } =
     load('@modelcontextprotocol/node');
 const z = load('zod');
+const tasks = require('./tasks.cjs');
 
 const { McpServer, ResourceTemplate, inputRequired, acceptedContent, completable } = sdk;
 const ERA = process.env.ERA ?? 'both';
@@ -52,7 +53,7 @@ const enums = {
     },
 };
 
-function contents(server) {
+function contents(server, isNew) {
     const tool = (name, run, inputSchema) => server.registerTool(name, { description: name, inputSchema }, inputSchema ? run : ctx => run({}, ctx));
     tool('test_simple_text', () => say('This is a simple text response for testing.'));
     tool('test_image_content', () => ({ content: [{ type: 'image', data: PNG, mimeType: 'image/png' }] }));
@@ -90,6 +91,13 @@ function contents(server) {
         }
         return say('progressed');
     });
+    tool('test_reconnection', async (_, ctx) => {
+        ctx.http?.closeSSE?.();
+        await pause(300);
+        return say('the stream was closed, and the answer is here');
+    });
+    const region = { type: 'string', 'x-mcp-header': 'Region' };
+    tool('test_custom_header', args => say(`in ${args.region}`), sdk.fromJsonSchema({ type: 'object', properties: { region }, required: ['region'] }));
     questions(tool);
     rounds(tool, server);
     tool('json_schema_2020_12_tool', args => say(JSON.stringify(args)), sdk.fromJsonSchema({
@@ -112,6 +120,7 @@ function contents(server) {
     }));
     resources(server);
     prompts(server);
+    if (isNew) tasks.add(server, tool, { sdk, z, say, ask, text, inputRequired, acceptedContent });
 }
 
 // Asked while the call goes on in the old era, as a round of its own in the new one.
@@ -228,23 +237,46 @@ function prompts(server) {
     });
 }
 
-function make() {
+function make(isNew) {
     const server = new McpServer(
         { name: 'conformance-fixture', version: '1' },
         {
             capabilities: {
                 tools: { listChanged: true }, resources: { subscribe: true, listChanged: true }, prompts: { listChanged: true },
-                logging: {}, completions: {},
+                logging: {}, completions: {}, ...(isNew && { extensions: tasks.extension }),
             },
             requestState: { verify: codec.verify },
         },
     );
-    contents(server);
+    contents(server, isNew);
     return server;
 }
 
 let notify = { toolsChanged() {}, promptsChanged() {} };
 const sessions = new Map();
+
+/** What a client of the old era can ask for again when its stream broke off. */
+class Events {
+    streams = new Map();
+
+    async storeEvent(stream, message) {
+        const events = this.streams.get(stream) ?? [];
+        this.streams.set(stream, events);
+        events.push(message);
+        return `${stream}/${events.length}`;
+    }
+
+    async getStreamIdForEventId(id) {
+        return this.streams.has(id.split('/')[0]) ? id.split('/')[0] : undefined;
+    }
+
+    async replayEventsAfter(last, { send }) {
+        const [stream, seen] = last.split('/');
+        const events = this.streams.get(stream) ?? [];
+        for (let at = Number(seen); at < events.length; at++) if (events[at].jsonrpc) await send(`${stream}/${at + 1}`, events[at]);
+        return stream;
+    }
+}
 
 async function old(request, response) {
     const id = request.headers['mcp-session-id'];
@@ -252,15 +284,15 @@ async function old(request, response) {
     if (!transport) {
         if (id !== undefined) return void response.writeHead(404).end();
         transport = new NodeStreamableHTTPServerTransport({
-            sessionIdGenerator: randomUUID, onsessioninitialized: made => { sessions.set(made, transport); },
+            sessionIdGenerator: randomUUID, eventStore: new Events(), retryInterval: 100, onsessioninitialized: made => { sessions.set(made, transport); },
         });
         transport.onclose = () => sessions.delete(transport.sessionId);
-        await make().connect(transport);
+        await make(false).connect(transport);
     }
     await transport.handleRequest(request, response);
 }
 
-const modern = sdk.createMcpHandler(make, { legacy: 'reject' });
+const modern = sdk.createMcpHandler(() => make(true), { legacy: 'reject' });
 notify = modern.notify;
 const modernNode = toNodeHandler(modern);
 const hostOk = localhostHostValidation();

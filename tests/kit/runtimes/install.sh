@@ -19,6 +19,8 @@ package() {
         codex)      echo '@agentclientprotocol/codex-acp@2.6.0' ;;
         # The conformance suite of MCP, and the SDK in which the server before it is written.
         conformance) echo '@modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/server@2.4.0 @modelcontextprotocol/node@2.1.2 zod@4.6.7' ;;
+        # What drives Chromium through the dashboard, and looks for what bars people out.
+        browser)    echo 'playwright-core@1.65.1 axe-core@4.14.1' ;;
         *) echo "no runtime is called $1" >&2; return 1 ;;
     esac
 }

@@ -156,7 +156,7 @@ impl Hosted {
         };
         let result =
             json!({ "content": [{ "type": "text", "text": format!("hello {number}") }] }).to_string();
-        let ended = Ended::new(Outcome::Result { is_error: false }, facts, Some(result));
+        let ended = Ended::new(Outcome::Result { error: None }, facts, Some(result));
         self.desk.settle(*go, ended).await?.handed_over();
         Ok(())
     }

@@ -6,7 +6,7 @@ use mate_engine::{
     Engine, Home, Principal, Submit,
     admin::{self, NewConnection, NewGrant, NewTerms, Patience},
 };
-use mate_guard::key_file;
+use mate_guard::KeyPlace;
 use mate_model::{
     SessionId,
     records::{Reach, Task},
@@ -29,7 +29,7 @@ impl House {
     /// Sets the home up as `init` does, with `config` as its settings. Every call through the one grant is an effect.
     pub(super) async fn build(home: Home, config: &str, upstream: &str) -> Result<Self> {
         let entropy = mate_engine::surroundings::SystemEntropy;
-        admin::create_home(&home, &key_file::path(home.path(), None), &entropy)?;
+        admin::create_home(&home, &KeyPlace::of(home.path(), None, None), &entropy)?;
         std::fs::write(home.config(), config).context("the settings")?;
         let opened = opening::open_any(&home).await?;
         let token = opened.engine.initialise().await?.token;
@@ -75,6 +75,7 @@ impl House {
             trust_annotations: false,
             effect: None,
             verify: Vec::new(),
+            workspace_root: false,
         };
         engine.add_connection(&self.who, engine.entropy.uuid(), connection).await?;
         let grant = NewGrant {

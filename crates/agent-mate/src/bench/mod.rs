@@ -82,7 +82,7 @@ pub(crate) async fn store(arguments: StoreArgs) -> Result<()> {
         Part::Recovery => recovery::run(path, sessions, arguments.count.unwrap_or(1_000)).await,
         Part::Pages => pages::run(path, arguments.count.unwrap_or(1_000_000)).await,
         Part::Decision => Box::pin(decision::run(path, arguments.count.unwrap_or(10_000))).await,
-        Part::Resting => resting::run(path, arguments.count.unwrap_or(10_000)).await,
+        Part::Resting => Box::pin(resting::run(path, arguments.count.unwrap_or(10_000))).await,
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) async fn run(
     let Opened { engine, settings } = opening::open(&home).await?;
     let found = engine.ledger.connection(connection).await?;
     let found = found.filter(|found| found.removed_at.is_none()).context("the connection is gone")?;
-    let redactor = redactor(&engine, &found)?;
+    let redactor = redactor(&engine, &found).await?;
     let ready = READY.min(Duration::from_secs(settings.session.start_seconds));
     tokio::select! {
         report = look(&engine, &redactor, &found, &fence, &folder, ready) => {
@@ -66,10 +66,9 @@ async fn abandoned() {
     while matches!(tokio::io::stdin().read(&mut byte).await, Ok(read) if read > 0) {}
 }
 
-fn redactor(engine: &Engine, connection: &Connection) -> Result<Redactor> {
-    let opened = engine.open_secrets(connection)?;
-    let values = opened.env.iter().chain(&opened.headers).map(|(_, value)| value.expose().to_vec());
-    Redactor::new(values).context("the connection has too many secrets to redact")
+async fn redactor(engine: &Engine, connection: &Connection) -> Result<Redactor> {
+    Redactor::new(engine.known_secrets(connection).await?)
+        .context("the connection has too many secrets to redact")
 }
 
 async fn look(

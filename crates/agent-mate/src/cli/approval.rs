@@ -4,13 +4,13 @@ use super::{
     Context,
     exit::{Exit, Failure},
     list::PageArgs,
-    show::{Column, column, text_at},
+    show::{Column, at, column, text_at},
 };
 use clap::Subcommand;
 use mate_guard::text;
 use mate_model::approval::Decision;
 use mate_server::wire::AnswerApproval;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -100,7 +100,15 @@ pub(crate) async fn run(verb: ApprovalVerb, context: &Context) -> Result<Exit, F
             screen.list(&client.get(&["approvals"], &query).await?, &columns, empty)?;
         }
         ApprovalVerb::Show { approval } => {
-            screen.object(&client.get(&["approvals", &approval], &[]).await?, &FIELDS)?;
+            let found = client.get(&["approvals", &approval], &[]).await?;
+            screen.object(&found, &FIELDS)?;
+            if let (false, Some(field)) = (screen.json, not_kept(&found)) {
+                let (connection, tool) = (text_at(&found, "connection_name"), text_at(&found, "tool"));
+                screen.line("")?;
+                screen.line("Of arguments only names, types and sizes are kept. To see a value next time (an administrator):")?;
+                let step = format!("agent-mate connection set {connection} --allow-field '{tool}.{field}'");
+                screen.line(&format!("  next: {}", text::line(&screen.step(&step), 500)))?;
+            }
         }
         ApprovalVerb::Allow { approval } => answer(&approval, Decision::Allow, None, context).await?,
         ApprovalVerb::Deny { approval, reason } => {
@@ -113,6 +121,18 @@ pub(crate) async fn run(verb: ApprovalVerb, context: &Context) -> Result<Exit, F
         }
     }
     Ok(Exit::Done)
+}
+
+/// The first argument of a connection's tool whose value is not kept.
+fn not_kept(approval: &Value) -> Option<&str> {
+    if text_at(approval, "connection_name").is_empty() {
+        return None;
+    }
+    let fields = at(approval, "arguments.fields").as_array()?;
+    let hidden = fields
+        .iter()
+        .find(|field| field.get("value").is_none() && field.get("type").is_some_and(|is| is != "object"));
+    hidden.map(|field| text_at(field, "name")).filter(|name| !name.is_empty())
 }
 
 async fn answer(

@@ -12,7 +12,7 @@ use super::{
 use clap::{Args, Subcommand};
 use mate_guard::text;
 use mate_model::{verification::Recipe, words::EffectClass};
-use mate_server::wire::{AddConnection, RotateConnection, SecretText};
+use mate_server::wire::{AddConnection, RotateConnection, SecretText, SetConnection};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -33,6 +33,8 @@ pub(crate) enum ConnectionVerb {
         /// Its name or id
         connection: String,
     },
+    /// Change what is set on one; the next call is judged by it, also in sessions that live
+    Set(Box<SetArgs>),
     /// Replace secrets; sessions that live use the new ones from their next process or request on
     Rotate {
         /// Its name or id
@@ -43,6 +45,12 @@ pub(crate) enum ConnectionVerb {
         /// A header for the address, read the same way
         #[arg(long, value_name = "NAME[=@FILE|-]")]
         header: Vec<String>,
+        /// Add those that it does not have; else they are refused
+        #[arg(long)]
+        add: bool,
+        /// Remove a variable or a header, by its name
+        #[arg(long, value_name = "NAME")]
+        remove: Vec<String>,
     },
     /// Authorise one with OAuth: prints an address where a person says yes
     Authorize(AuthorizeArgs),
@@ -79,7 +87,7 @@ pub(crate) struct AddArgs {
     /// A header for the address, read the same way
     #[arg(long, value_name = "NAME[=@FILE|-]")]
     header: Vec<String>,
-    /// An argument that is recorded as it is
+    /// An argument that is recorded as it is, and shown to who approves; *.FIELD: of every tool
     #[arg(long, value_name = "TOOL.FIELD")]
     allow_field: Vec<String>,
     /// Expose its tools without its name before them
@@ -94,9 +102,41 @@ pub(crate) struct AddArgs {
     /// How calls whose outcome is unknown are looked for: a JSON file with a list of recipes, or - for standard input
     #[arg(long, value_name = "FILE")]
     verify: Option<String>,
+    /// Tell the server the session's workspace as its root (MCP roots); some servers then use it in place of folders among
+    /// their arguments
+    #[arg(long)]
+    workspace_root: bool,
     /// The program and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Option<Vec<String>>,
+}
+
+/// `connection set`
+#[derive(Args, Debug)]
+pub(crate) struct SetArgs {
+    /// Its name or id
+    connection: String,
+    /// An argument that is recorded as it is from now on, and shown to who approves; *.FIELD: of every tool
+    #[arg(long, value_name = "TOOL.FIELD")]
+    allow_field: Vec<String>,
+    /// One that is not any more
+    #[arg(long, value_name = "TOOL.FIELD")]
+    forget_field: Vec<String>,
+    /// The effect class where a grant is silent: read, idempotent or effect
+    #[arg(long, conflicts_with = "unset_effect")]
+    effect: Option<EffectClass>,
+    /// No effect class where a grant is silent
+    #[arg(long)]
+    unset_effect: bool,
+    /// Whether its own annotations decide the effect class where a grant is silent
+    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
+    trust_annotations: Option<bool>,
+    /// Whether it is told the session's workspace as its root, from its next start on
+    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
+    workspace_root: Option<bool>,
+    /// Recipes in place of those that are there: a JSON file with a list, or - for standard input
+    #[arg(long, value_name = "FILE")]
+    verify: Option<String>,
 }
 
 /// Runs a verb.
@@ -135,16 +175,43 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
                 column("bare", "bare"),
                 column("trusted", "trust_annotations"),
                 column("recipes", "verify"),
+                column("workspace as root", "workspace_root"),
                 column("added", "created_at"),
             ];
             screen.object(&client.get(&["connections", &connection], &[]).await?, &fields)?;
         }
-        ConnectionVerb::Rotate { connection, secret_env, header } => {
+        ConnectionVerb::Set(args) => {
+            let wish = SetConnection {
+                add_fields: args.allow_field,
+                remove_fields: args.forget_field,
+                effect: args.effect,
+                unset_effect: args.unset_effect,
+                trust_annotations: args.trust_annotations,
+                workspace_root: args.workspace_root,
+                verify: args.verify.as_deref().map(recipes).transpose()?,
+            };
+            let connection = args.connection;
+            let done = client.post(&["connections", &connection, "set"], &wish, None).await?;
+            let next = [format!("agent-mate connection show {connection}")];
+            screen.made(
+                &done,
+                &format!("Connection {connection} is changed, from the next call on."),
+                &next,
+            )?;
+        }
+        ConnectionVerb::Rotate { connection, secret_env, header, add, remove } => {
             let (secret_env, headers) = both(&secret_env, &header)?;
-            let wish = RotateConnection { secret_env, headers };
+            let wish = RotateConnection { secret_env, headers, add, remove };
             let done = client.post(&["connections", &connection, "rotate"], &wish, None).await?;
             let next = [format!("agent-mate connection check {connection}")];
-            screen.made(&done, &format!("The secrets of {connection} are replaced."), &next)?;
+            let told = [("replaced", "replaced"), ("added", "added"), ("removed", "removed")]
+                .map(|(word, field)| (word, plain(at(&done, field))));
+            let told: Vec<_> = told
+                .iter()
+                .filter(|(_, names)| !names.is_empty())
+                .map(|(word, names)| format!("{word}: {names}"))
+                .collect();
+            screen.made(&done, &format!("Secrets of {connection} {}.", told.join("; ")), &next)?;
         }
         ConnectionVerb::Authorize(args) => return authorize::run(args, context).await,
         ConnectionVerb::Check { connection } => {
@@ -219,6 +286,7 @@ fn request(args: AddArgs) -> Result<AddConnection, Failure> {
         trust_annotations: args.trust_annotations,
         effect: args.effect,
         verify: args.verify.as_deref().map(recipes).transpose()?.unwrap_or_default(),
+        workspace_root: args.workspace_root,
     })
 }
 

@@ -7,9 +7,12 @@ use super::{
 };
 use mate_engine::Settings;
 use mate_guard::{key_file, text};
-use mate_store::postgres::reached_in_clear;
+use mate_store::{
+    Ledger, PostgresDatabase, StoreError,
+    postgres::{PostgresOptions, reached_in_clear},
+};
 use serde_json::{Value, json};
-use std::{env, os::unix::fs::PermissionsExt, path::Path};
+use std::{os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
 
 /// One thing that was looked at.
 #[derive(Clone, Debug)]
@@ -41,6 +44,7 @@ impl Check {
 pub(crate) async fn doctor(context: &Context, before: Vec<Check>) -> Result<Exit, Failure> {
     let mut checks = before;
     checks.extend(home(context));
+    checks.extend(database(context).await);
     let answers = coordinator(context).await;
     if answers.ok {
         checks.extend(sessions(context).await);
@@ -70,37 +74,72 @@ fn home(context: &Context) -> Vec<Check> {
         return vec![Check::ill("home", format!("{} is not there: run `agent-mate init`", path.display()))];
     }
     let mut checks = vec![private("home", path)];
-    let key = key_file::path(path, env::var_os(mate_guard::KEY_FILE_VARIABLE));
-    checks.push(match key_file::load(&key) {
-        Ok(_) => Check::well("key", key.display().to_string()),
-        Err(error) => Check::ill("key", error.to_string()),
-    });
+    checks.push(key(context));
     let token = context.home.token();
     if token.exists() {
         checks.push(private("token", &token));
     }
-    checks.extend(database(context));
     checks
 }
 
+/// How long a database may take to answer.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Reaches the database, and looks whether it is set up: how far it is from that, in words.
+async fn reach(url: &str) -> Result<&'static str, String> {
+    let opened = PostgresDatabase::open(url, PostgresOptions::default());
+    let opened = tokio::time::timeout(PATIENCE, opened).await;
+    let database = opened
+        .map_err(|_| format!("the database does not answer within {} s", PATIENCE.as_secs()))?
+        .map_err(|error| error.to_string())?;
+    // One without the tables was never used.
+    let ledger = Ledger::new(Arc::new(database));
+    match tokio::time::timeout(PATIENCE, ledger.accounts(None, 1)).await {
+        Ok(Ok(page)) if !page.items.is_empty() => Ok("set up"),
+        Ok(Ok(_) | Err(StoreError::Misuse(_))) => Ok("empty: `agent-mate init` sets it up"),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err(format!("the database does not answer within {} s", PATIENCE.as_secs())),
+    }
+}
+
+/// Where the key is, who keeps it, and how it is kept.
+fn key(context: &Context) -> Check {
+    const NAME: &str = "key";
+    let place = crate::opening::key_place(&context.home);
+    match (key_file::load(&place), place.mode()) {
+        (Ok(ring), Ok(mode)) => {
+            let keys = match ring.ids().count() {
+                1 => "1 key".to_owned(),
+                count => format!("{count} keys"),
+            };
+            Check::well(NAME, format!("{}: {}, mode {mode:03o}, {keys}", place.path.display(), place.source))
+        }
+        (Err(error), _) => Check::ill(NAME, error.to_string()),
+        (Ok(_), Err(error)) => Check::ill(NAME, format!("{}: {error}", place.path.display())),
+    }
+}
+
 /// Whether a database is used, and what goes to it in clear.
-fn database(context: &Context) -> Option<Check> {
+async fn database(context: &Context) -> Option<Check> {
     const NAME: &str = "database";
-    let settings = match Settings::read(&context.home.config()) {
-        Ok(settings) => settings,
-        Err(error) => return Some(Check::ill("settings", error.to_string())),
+    // What is wrong with the settings is told by their own check.
+    let url = Settings::read(&context.home.config()).ok()?.store.database?;
+    let hosts = match reached_in_clear(&url) {
+        Ok(hosts) => hosts,
+        Err(error) => return Some(Check::ill(NAME, error.to_string())),
     };
-    let url = settings.store.database?;
-    Some(match reached_in_clear(&url) {
-        Ok(hosts) if hosts.is_empty() => Check::well(NAME, "PostgreSQL on this machine"),
-        Ok(hosts) => Check::well(
-            NAME,
-            format!(
-                "PostgreSQL on {}: reached WITHOUT TLS (also with sslmode=prefer), so use it through a tunnel alone",
-                hosts.join(", ")
-            ),
-        ),
-        Err(error) => Check::ill(NAME, error.to_string()),
+    let place = if hosts.is_empty() {
+        "PostgreSQL on this machine".to_owned()
+    } else {
+        format!(
+            "PostgreSQL on {}: reached WITHOUT TLS (also with sslmode=prefer), so use it through a tunnel alone",
+            hosts.join(", ")
+        )
+    };
+    Some(match reach(&url).await {
+        Ok("set up") => Check::well(NAME, place),
+        Ok(not_yet) => Check::ill(NAME, format!("{place}: {not_yet}")),
+        Err(error) => Check::ill(NAME, format!("{place}: {error}")),
     })
 }
 

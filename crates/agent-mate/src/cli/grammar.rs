@@ -2,8 +2,8 @@
 
 use super::{
     account::AccountVerb, approval::ApprovalVerb, artifact::ArtifactVerb, connection::ConnectionVerb,
-    grant::GrantVerb, input, operation::OperationVerb, policy::PolicyVerb, project::ProjectVerb,
-    runtime::RuntimeVerb, session::SessionVerb, task::TaskVerb, token::TokenVerb,
+    grant::GrantVerb, input, open::OpenArgs, operation::OperationVerb, policy::PolicyVerb,
+    project::ProjectVerb, runtime::RuntimeVerb, session::SessionVerb, task::TaskVerb, token::TokenVerb,
 };
 use crate::bench;
 use clap::{Args, Parser, Subcommand};
@@ -59,6 +59,9 @@ pub(crate) enum HereCommand {
     Demo(DemoArgs),
     /// Look for what is wrong, and say how to put it right
     Doctor,
+    /// The keys that seal this home's secrets
+    #[command(subcommand)]
+    Key(KeyVerb),
     /// Print the completion script for a shell
     Completions {
         /// Which shell
@@ -68,7 +71,33 @@ pub(crate) enum HereCommand {
 
 /// `init`
 #[derive(Args, Clone, Debug)]
-pub(crate) struct InitArgs {}
+pub(crate) struct InitArgs {
+    /// Give the first administrator a token again, where none is left that lasts
+    #[arg(long)]
+    pub(crate) recover: bool,
+}
+
+/// `key`
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum KeyVerb {
+    /// Show where the key is, and what is sealed under which
+    Show,
+    /// Seal everything under a new key; the older one stays in the file until it is retired
+    Rotate {
+        /// Put the new key into the file, and do not use it yet: the next rotation takes it
+        #[arg(long, conflicts_with = "to")]
+        prepare: bool,
+        /// Write the keys and a new one to this file, and do not use it yet: for a key that cannot be written here
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+    },
+    /// Let the older keys go: backups made under them are readable with a copy of the older file alone
+    Retire {
+        /// Write the keys that are left to this file: for a key that cannot be written here
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+    },
+}
 
 /// `serve`
 #[derive(Args, Clone, Debug)]
@@ -89,6 +118,8 @@ pub(crate) struct DemoArgs {
 /// Commands that speak to the coordinator.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClientCommand {
+    /// Open the dashboard in a browser, signed in
+    Open(OpenArgs),
     /// Agent programs that exist already, and how to launch them
     #[command(subcommand)]
     Runtime(RuntimeVerb),

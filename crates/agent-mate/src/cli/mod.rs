@@ -17,6 +17,7 @@ mod import;
 mod input;
 mod limits;
 mod list;
+mod open;
 mod operation;
 mod policy;
 mod progress;
@@ -37,7 +38,9 @@ mod token;
 pub(crate) use doctor::{Check, doctor};
 pub(crate) use exit::{Exit, Failure};
 use grammar::Shown;
-pub(crate) use grammar::{Cli, ClientCommand, Command, DemoArgs, HereCommand, HiddenCommand, ServeArgs};
+pub(crate) use grammar::{
+    Cli, ClientCommand, Command, DemoArgs, HereCommand, HiddenCommand, KeyVerb, ServeArgs,
+};
 pub(crate) use show::{Screen, show_failure};
 
 use clap::CommandFactory;
@@ -72,6 +75,7 @@ impl Context {
 /// Why it was not done, with the exit code.
 pub(crate) async fn run(command: ClientCommand, context: &Context) -> Result<Exit, Failure> {
     match command {
+        ClientCommand::Open(arguments) => open::run(arguments, context).await,
         ClientCommand::Runtime(verb) => runtime::run(verb, context).await,
         ClientCommand::Project(verb) => project::run(verb, context).await,
         ClientCommand::Connection(verb) => connection::run(verb, context).await,

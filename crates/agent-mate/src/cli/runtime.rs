@@ -6,9 +6,10 @@ use super::{
     input,
     limits::LimitArgs,
     list::PageArgs,
-    show::{column, text_at},
+    show::{at, column, plain, text_at},
 };
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+use mate_guard::text;
 use mate_runtime::presets;
 use mate_server::wire::AddRuntime;
 use serde_json::json;
@@ -31,6 +32,8 @@ pub(crate) enum RuntimeVerb {
         deadline: Option<u32>,
         #[command(flatten)]
         limits: LimitArgs,
+        #[command(flatten)]
+        launch: Box<LaunchArgs>,
         /// The program and its arguments
         #[arg(last = true, value_name = "COMMAND")]
         command: Option<Vec<String>>,
@@ -54,6 +57,31 @@ pub(crate) enum RuntimeVerb {
     },
 }
 
+/// How the program is launched, where that differs from the preset's.
+#[derive(Args, Debug)]
+pub(crate) struct LaunchArgs {
+    /// An environment variable with a fixed value; no secrets, which are passed on by name
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<(String, String)>,
+    /// Pass this variable on from the environment of `agent-mate serve`
+    #[arg(long, value_name = "NAME")]
+    pass_env: Vec<String>,
+    /// What is done about its own tools (shell, files, web): off, ask or free [default: the preset's, or ask]
+    #[arg(long, value_name = "HOW")]
+    own_tools: Option<String>,
+    /// The mode to put each session into, as the runtime calls it
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
+    /// The authentication method to choose at the start, as the runtime calls it
+    #[arg(long, value_name = "METHOD")]
+    auth_method: Option<String>,
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("is NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
 /// Runs a verb.
 pub(crate) async fn run(verb: RuntimeVerb, context: &Context) -> Result<Exit, Failure> {
     let screen = &context.screen;
@@ -68,7 +96,7 @@ pub(crate) async fn run(verb: RuntimeVerb, context: &Context) -> Result<Exit, Fa
     let client = context.client()?;
     match verb {
         RuntimeVerb::Presets => {}
-        RuntimeVerb::Add { name, preset, quiet, deadline, limits, command } => {
+        RuntimeVerb::Add { name, preset, quiet, deadline, limits, launch, command } => {
             let wish = AddRuntime {
                 name,
                 preset,
@@ -76,12 +104,22 @@ pub(crate) async fn run(verb: RuntimeVerb, context: &Context) -> Result<Exit, Fa
                 quiet_seconds: quiet,
                 deadline_seconds: deadline,
                 limits: limits.given(),
+                env: launch.env.into_iter().collect(),
+                pass_env: launch.pass_env,
+                own_tools: launch.own_tools,
+                mode: launch.mode,
+                auth_method: launch.auth_method,
             };
             let made = client.post(&["runtimes"], &wish, None).await?;
             let name = text_at(&made, "name");
             let next =
                 [format!("agent-mate task add --project default --runtime {name} --approve --wait \"...\"")];
             screen.made(&made, &format!("Runtime {name} is registered."), &next)?;
+            if !screen.json {
+                for notice in at(&made, "notices").as_array().into_iter().flatten() {
+                    screen.line(&format!("  mind: {}", text::line(&plain(notice), 500)))?;
+                }
+            }
         }
         RuntimeVerb::List { page } => {
             let columns = [

@@ -40,6 +40,7 @@ fn drawn(report: &Value, context: &Context) -> String {
         column("EFFECT", "effect"),
         column("TOOK", "took"),
         column("DETAIL", "detail"),
+        column("ALLOWED BY", "allowed_by"),
         column("GRANT", "grant"),
         column("ID", "id"),
     ];

@@ -51,8 +51,10 @@ pub(crate) async fn run(verb: TokenVerb, context: &Context) -> Result<Exit, Fail
         TokenVerb::Add { account, project, role, expires } => {
             let made = client.post(&["tokens"], &AddToken { account, project, role, expires }, None).await?;
             let secret = text_at(&made, "token");
-            let next =
-                ["keep it now: it is not shown again".to_owned(), "use it as AGENT_MATE_TOKEN".to_owned()];
+            let next = [
+                "keep it now: it is not shown again".to_owned(),
+                "use it as AGENT_MATE_TOKEN, with the coordinator's address as AGENT_MATE_URL".to_owned(),
+            ];
             screen.made(&made, &format!("{}  {secret}", text_at(&made, "id")), &next)?;
         }
         TokenVerb::List { account, page } => {

@@ -31,13 +31,9 @@ pub(super) async fn redactor(
     registration: &Registration,
     bearer: &str,
 ) -> Result<Redactor> {
-    let mut secrets: Vec<Vec<u8>> = Vec::new();
-    for connection in engine.granted_connections(project).await? {
-        let opened = engine.open_secrets(&connection)?;
-        secrets.extend(opened.env.iter().chain(&opened.headers).map(|(_, value)| value.expose().to_vec()));
-    }
-    secrets.push(bearer.as_bytes().to_vec());
-    secrets.extend(registration.passed_values().into_iter().map(String::into_bytes));
+    let mut secrets = engine.project_secrets(project, None).await?;
+    secrets.push(bearer.to_owned().into());
+    secrets.extend(registration.passed_values().into_iter().map(Into::into));
     Redactor::new(secrets).context("the session has too many secrets to redact")
 }
 
@@ -137,6 +133,7 @@ pub(crate) fn spec(engine: &Arc<Engine>, redactor: &Redactor, connection: &Conne
         id: connection.id,
         name: connection.name.clone(),
         prefixed: !connection.settings.bare,
+        roots: connection.settings.workspace_root,
         transport,
         call_timeout: None,
         start_timeout: None,

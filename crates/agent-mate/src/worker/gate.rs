@@ -5,7 +5,9 @@ use super::{
     recorder::Recorder,
 };
 use async_trait::async_trait;
-use mate_bridge::{Admission as Verdict, Call, Gate, Named, Outcome as Carried, Receipt, Settled, Ticket};
+use mate_bridge::{
+    Admission as Verdict, Answering, Call, Gate, Named, Outcome as Carried, Receipt, Settled, Ticket,
+};
 use mate_engine::admit::{self, Admission, Admitted, Ended, Go, Request, Tell};
 use mate_guard::{Definition, Redactor};
 use mate_model::{
@@ -100,7 +102,10 @@ impl WorkerGate {
 
     fn ended(&self, settled: &Settled) -> Ended {
         let (outcome, result) = match &settled.outcome {
-            Carried::Answered { result, is_error } => (Outcome::Result { is_error: *is_error }, Some(result)),
+            Carried::Answered { result, is_error } => {
+                let error = is_error.then(|| self.clean(&words_of(result)));
+                (Outcome::Result { error }, Some(result))
+            }
             // An answer to a call that was given up: what it would ask, nobody can answer any more.
             Carried::InputRequired { .. } => {
                 (Outcome::Lost { detail: "the upstream asked a question too late".to_owned() }, None)
@@ -235,6 +240,42 @@ impl Gate for WorkerGate {
         }
     }
 
+    fn answerable(&self, ticket: &Ticket) {
+        if let Some(go) = ticket.payload.downcast_ref::<Go>() {
+            self.desk.answerable(go);
+        }
+    }
+
+    async fn answer(&self, operation: &str, call: &Call, keys: &[String]) -> Answering {
+        let Ok(id) = operation.parse::<OperationId>() else {
+            return Answering::Refuse { text: "there is no such task".to_owned() };
+        };
+        let name = call.connection.as_ref().map_or("", |(_, name)| &**name);
+        let definition = self.definition(call, name);
+        match self.desk.answer(id, &Self::request(call, name, &definition), keys).await {
+            Ok(admit::Answering::Go { permit, keys }) => {
+                let (key, operation) = (operation.to_owned(), operation.to_owned());
+                let payload = Box::new(permit);
+                let ticket = Ticket { operation, idempotency_key: key, traceparent: String::new(), payload };
+                Answering::Send { ticket, keys }
+            }
+            Ok(admit::Answering::Before) => Answering::Before,
+            Ok(admit::Answering::Refused(text)) => Answering::Refuse { text },
+            Err(error) => {
+                tracing::warn!(%error, operation, "an answer to a task's question could not be recorded");
+                let text =
+                    format!("the answer could not be recorded ({error}), and was NOT sent; send it again");
+                Answering::Refuse { text }
+            }
+        }
+    }
+
+    async fn answer_not_sent(&self, operation: &str, keys: &[String]) {
+        if let Ok(id) = operation.parse::<OperationId>() {
+            self.desk.answer_not_sent(id, keys).await;
+        }
+    }
+
     async fn late(&self, operation: &str, outcome: Carried) {
         let Ok(id) = operation.parse::<OperationId>() else { return };
         let now = self.recorder.now();
@@ -300,6 +341,23 @@ pub(super) fn says_read_only(definition: &RawValue) -> bool {
     }
     let known: Result<Definition, _> = serde_json::from_str(definition.get());
     known.ok().and_then(|known| known.annotations).is_some_and(|annotations| annotations.read_only)
+}
+
+/// The text of a result that says `isError`: an error is told in words, as that of a protocol error is.
+pub(super) fn words_of(result: &RawValue) -> String {
+    #[derive(Deserialize)]
+    struct Shape {
+        #[serde(default)]
+        content: Vec<Block>,
+    }
+    #[derive(Deserialize)]
+    struct Block {
+        #[serde(default)]
+        text: Option<String>,
+    }
+    let shape = serde_json::from_str::<Shape>(result.get());
+    let texts = shape.into_iter().flat_map(|shape| shape.content).filter_map(|block| block.text);
+    texts.collect::<Vec<_>>().join(" ")
 }
 
 /// What a result is made of, in a few words: `text`, `text,image`, `structured`.

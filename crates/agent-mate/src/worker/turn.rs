@@ -43,7 +43,7 @@ impl Worker {
         let Some((task, turn)) = self.claim(task).await? else { return Ok(()) };
         let current = CurrentTurn { task: task.id, turn: turn.id };
         self.recorder.set_turn(Some(current));
-        self.desk.set_current(Some(current));
+        self.desk.prepare(current);
         self.desk.refresh(task.id).await?;
         // What it is allowed now is what later losses are measured by.
         self.desk.note_changes().await?;
@@ -152,6 +152,8 @@ impl Worker {
         let before = self.desk.numbered();
         let text = self.text_of(task).await?;
         let (turn, permit) = self.intend_prompt(turn, &text, live).await?;
+        // Calls from here on; one that came earlier would outlive a start that is made again.
+        self.desk.set_current(Some(CurrentTurn { task: task.id, turn: turn.id }));
         mate_fault::point_async!("worker.prompt_intended");
         let end = match self.prompt(task, &text.whole, permit, live, pump, &mut wishes).await? {
             // What the runtime does not show is on record here all the same.

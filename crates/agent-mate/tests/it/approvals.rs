@@ -1,5 +1,6 @@
 //! Calls that need a person's leave: asked, answered, used once.
 
+mod changed;
 mod ends;
 mod own;
 mod scope;
@@ -18,12 +19,17 @@ on_both_stores!(
 
 /// A world whose tools of `demo` ask, with these settings of `[approval]`.
 fn asking(store: Store, mode: &str, settings: &str) -> World {
+    asking_under(store, mode, settings, &[])
+}
+
+/// The same, with more terms of the grant.
+fn asking_under(store: Store, mode: &str, settings: &str, terms: &[&str]) -> World {
     let world = World::empty(store);
     world.set(&format!("[approval]\n{settings}\n"));
     world.scripted("scripted", &[]);
     world.upstream("demo", &["--linger", "300"]);
     let words = ["grant", "add", "--project", "default", "--connection", "demo", "--tools", "*"];
-    world.ok(&[words.as_slice(), &["--approve", mode]].concat());
+    world.ok(&[words.as_slice(), &["--approve", mode], terms].concat());
     world
 }
 
@@ -83,6 +89,8 @@ fn g03_a_call_that_asks_is_sent_once_and_only_after_leave(store: Store) {
         (world.count("begin", "note"), world.operation_states(&task)),
         (1, vec!["note:succeeded".to_owned()])
     );
+    let report = world.ok(&["task", "report", &task]);
+    assert_eq!(report["operations"][0]["allowed_by"], "owner", "{report}");
     let used = world.ok(&["approval", "show", &id(&asked)]);
     assert_eq!(
         (&used["state"], &used["receipt"]),

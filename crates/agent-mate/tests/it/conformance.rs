@@ -13,28 +13,17 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-const SESSIONS: &str = "[session]\nlist_seconds = 0\nsettle_seconds = 5\n\
+pub(crate) const SESSIONS: &str = "[session]\nlist_seconds = 0\nsettle_seconds = 5\n\
                         [stop]\ncancel_seconds = 1\nclose_seconds = 1\nterm_seconds = 1\n";
 
-/// The revisions, and how many checks must pass of those that the server by itself passes.
-const REVISIONS: [(&str, usize); 2] = [("2025-11-25", 80), ("2026-07-28", 161)];
+/// The revisions, how many checks the server must pass by itself, and how many behind the bridge.
+const REVISIONS: [(&str, usize, usize); 2] = [("2025-11-25", 84, 81), ("2026-07-28", 196, 190)];
 
 /// Why a check is not passed.
-const REASONS: [(&str, &str); 4] = [
-    (
-        "tools-call-sampling",
-        "Agent Mate lends tools no model: a server's wish to sample is refused, unless it comes in the words of 2026-07-28",
-    ),
-    ("tasks-", "an extension that the SDK of the server behind the bridge does not have"),
-    (
-        "http-custom-header-server-validation",
-        "no tool of the server behind the bridge wants its arguments in headers",
-    ),
-    (
-        "server-sse-polling",
-        "the server behind the bridge has no tool that breaks its stream off; the bridge itself resumes none, an answer that is lost is kept for the call made again",
-    ),
-];
+const REASONS: [(&str, &str); 1] = [(
+    "tools-call-sampling",
+    "Agent Mate lends tools no model: a server's wish to sample is refused, unless it comes in the words of 2026-07-28",
+)];
 
 fn kit(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kit/conformance").join(file)
@@ -55,13 +44,13 @@ fn node() -> Command {
 }
 
 /// A program of the kit that says where it is, and goes when its input ends.
-struct Kit {
+pub(crate) struct Kit {
     process: Child,
     output: BufReader<std::process::ChildStdout>,
 }
 
 impl Kit {
-    fn start(file: &str, arguments: &[&Path]) -> Self {
+    pub(crate) fn start(file: &str, arguments: &[&Path]) -> Self {
         let mut command = node();
         command.arg(kit(file)).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().expect("node starts");
@@ -69,7 +58,7 @@ impl Kit {
         Self { process, output }
     }
 
-    fn url(&mut self) -> String {
+    pub(crate) fn url(&mut self) -> String {
         let mut line = String::new();
         self.output.read_line(&mut line).expect("read");
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"));
@@ -106,7 +95,10 @@ fn suite(url: &str, revision: &str, into: &Path) -> Found {
         for check in checks {
             match check["status"].as_str() {
                 Some("SUCCESS") => *passed += 1,
-                Some("FAILURE") => failed.push(check["id"].as_str().expect("an id").to_owned()),
+                Some("FAILURE") => {
+                    eprintln!("{scenario}: {}: {}", check["id"], check["errorMessage"]);
+                    failed.push(check["id"].as_str().expect("an id").to_owned());
+                }
                 _ => {}
             }
         }
@@ -114,20 +106,42 @@ fn suite(url: &str, revision: &str, into: &Path) -> Found {
     found
 }
 
-fn page(results: &[(&str, Found)]) -> String {
+/// One revision: what was found at the server by itself, and behind the bridge.
+struct Compared {
+    revision: &'static str,
+    alone: Found,
+    behind: Found,
+}
+
+fn passed(found: &Found) -> usize {
+    found.values().map(|(passed, _)| passed).sum()
+}
+
+fn failed(found: &Found) -> usize {
+    found.values().map(|(_, failed)| failed.len()).sum()
+}
+
+fn page(results: &[Compared]) -> String {
     let mut page = String::from(include_str!("conformance.head.md"));
-    for (revision, found) in results {
-        let passed: usize = found.values().map(|(passed, _)| passed).sum();
-        let failed: usize = found.values().map(|(_, failed)| failed.len()).sum();
-        write!(page, "\n## {revision}\n\n{passed} checks pass, {failed} do not.\n\n").expect("text");
-        page.push_str("| scenario | checks passed | not passed, and why |\n|---|---|---|\n");
-        for (scenario, (passed, failed)) in found {
+    for Compared { revision, alone, behind } in results {
+        write!(
+            page,
+            "\n## {revision}\n\nBy itself the server passes {} of {} checks. Behind the bridge {} pass, {} do not.\n\n",
+            passed(alone),
+            passed(alone) + failed(alone),
+            passed(behind),
+            failed(behind),
+        )
+        .expect("text");
+        page.push_str("| scenario | passed alone | passed behind the bridge | not passed, and why |\n|---|---|---|---|\n");
+        for (scenario, (passed, failed)) in behind {
             let why = if failed.is_empty() {
                 String::new()
             } else {
                 format!("{}: {}", failed.join(", "), reason(scenario))
             };
-            writeln!(page, "| {scenario} | {passed} | {why} |").expect("text");
+            let by_itself = alone.get(scenario).map_or(0, |(passed, _)| *passed);
+            writeln!(page, "| {scenario} | {by_itself} | {passed} | {why} |").expect("text");
         }
     }
     page
@@ -135,8 +149,12 @@ fn page(results: &[(&str, Found)]) -> String {
 
 fn reason(scenario: &str) -> &'static str {
     let known = REASONS.iter().find(|(prefix, _)| scenario.starts_with(prefix));
-    known.unwrap_or_else(|| panic!("{scenario} has checks that do not pass, and no reason")).1
+    known.map_or("NO REASON", |(_, reason)| reason)
 }
+
+/// The suite gives some answers half a second, which a busy machine may not have: what comes out otherwise than the page
+/// says is asked again.
+const RUNS: u32 = 3;
 
 #[test]
 fn conformance_is_what_the_page_says() {
@@ -147,23 +165,38 @@ fn conformance_is_what_the_page_says() {
     let mut entrance = Kit::start("door.cjs", &[&door]);
     let runtime = ["runtime", "add", "held", "--", program(), "bench-runtime", door.to_str().expect("text")];
     world.ok(&runtime);
-    world.ok(&["connection", "add", "fixture", "--url", &url, "--bare"]);
+    world.ok(&["connection", "add", "fixture", "--url", &url, "--bare", "--workspace-root"]);
     world.grant("fixture", "*");
     crate::harness::until("the door", || door.exists().then_some(()));
     world.ok(&["task", "add", "--project", "default", "--approve", "hold"]);
     let endpoint = entrance.url();
-    let mut results = Vec::new();
-    for (revision, _) in REVISIONS {
-        let into = world.path(revision);
-        fs::create_dir(&into).expect("made");
-        results.push((revision, suite(&endpoint, revision, &into)));
-    }
-    let page = page(&results);
-    for ((revision, wanted), (_, found)) in REVISIONS.iter().zip(&results) {
-        let passed: usize = found.values().map(|(passed, _)| passed).sum();
-        assert!(passed >= *wanted, "{revision}: {passed} of {wanted} checks pass\n{page}");
-    }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md");
+    let told = fs::read_to_string(&path).unwrap_or_default();
+    let mut runs = 0..RUNS;
+    let results = loop {
+        let run = runs.next();
+        let find = |at: &str, revision, kind: &str| {
+            let into = world.path(&format!("{kind}-{revision}-{run:?}"));
+            fs::create_dir(&into).expect("made");
+            suite(at, revision, &into)
+        };
+        let compare = |revision| Compared {
+            revision,
+            alone: find(&url, revision, "alone"),
+            behind: find(&endpoint, revision, "behind"),
+        };
+        let results: Vec<_> = REVISIONS.iter().map(|(revision, _, _)| compare(revision)).collect();
+        if page(&results) == told || runs.is_empty() {
+            break results;
+        }
+    };
+    let page = page(&results);
+    for ((revision, all, wanted), Compared { alone, behind, .. }) in REVISIONS.iter().zip(&results) {
+        let (by_itself, through) = (passed(alone), passed(behind));
+        assert!(by_itself >= *all && failed(alone) == 0, "{revision}: {by_itself} of {all} alone\n{page}");
+        assert!(through >= *wanted, "{revision}: {through} of {wanted} checks pass\n{page}");
+    }
+    assert!(!page.contains("NO REASON"), "checks do not pass for a reason that nobody has given\n{page}");
     if std::env::var_os("AGENT_MATE_WRITE_DOCS").is_some() {
         fs::write(&path, &page).expect("written");
     }

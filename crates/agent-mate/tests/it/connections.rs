@@ -2,6 +2,7 @@
 
 mod importing;
 mod rotating;
+mod setting;
 
 use crate::harness::{Store, World, items, run, until};
 use std::fs;
@@ -83,6 +84,23 @@ fn g09_what_is_wrong_is_told_without_the_secret() {
     assert_eq!((refused.code, refused.error_code().as_str()), (4, "connection_ill"));
     let log = fs::read_to_string(world.path("serve.log")).unwrap_or_default();
     assert!(!log.contains(&canary));
+    assert_cleared(&world);
+}
+
+#[test]
+fn a_program_that_is_not_there_is_told_as_that() {
+    let world = world();
+    for (name, program, next) in [
+        ("absent", "no-such-program-of-agent-mate", "install no-such-program-of-agent-mate"),
+        ("mistyped", "/usr/bin/no-such-program-of-agent-mate", "give its full path"),
+    ] {
+        world.ok(&["connection", "add", name, "--", program, "--flag"]);
+        let found = world.ok_code(&["connection", "check", name], 4);
+        assert_eq!(found["code"], "program_not_found", "{found}");
+        let problem = &found["problem"];
+        assert!(problem["next"].as_str().unwrap_or_default().contains(next), "{problem}");
+        assert!(problem["detail"].as_str().unwrap_or_default().len() < 200, "{problem}");
+    }
     assert_cleared(&world);
 }
 

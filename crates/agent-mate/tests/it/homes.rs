@@ -82,7 +82,68 @@ fn the_last_token_of_an_administrator_cannot_be_revoked() {
     let first = id(&tokens["items"][0]);
     let refused = world.cli(&["token", "revoke", &first]);
     assert_eq!((refused.code, refused.error_code().as_str()), (4, "last_token"));
+    // One that ends is no way in that lasts: it can go, and does not let the last one go.
+    let found = world.cli(&["init", "--recover"]);
+    assert_eq!((found.code, found.error_code().as_str()), (4, "not_lost"), "{found:?}");
+    let ends = world.ok(&["token", "add", "--expires", "30d"]);
+    let refused = world.cli(&["token", "revoke", &first]);
+    assert_eq!((refused.code, refused.error_code().as_str()), (4, "last_token"));
+    world.ok(&["account", "add", "second", "--admin"]);
+    let second = world.ok(&["token", "add", "--account", "second", "--expires", "30d"]);
+    let mut disable = world.command(&["--json", "account", "disable", "owner"]);
+    disable.env("AGENT_MATE_TOKEN", second["token"].as_str().expect("a secret"));
+    let refused = run(disable, None);
+    assert_eq!((refused.code, refused.error_code().as_str()), (4, "last_administrator"));
+    world.ok(&["token", "revoke", &id(&ends)]);
     let other = world.ok(&["token", "add"]);
     world.ok(&["token", "revoke", &id(&other)]);
     world.ok(&["project", "list"]);
+}
+
+/// A database that is not there, and one that is empty, are told by `doctor`, and at the start.
+#[test]
+fn a_database_that_cannot_be_used_is_told() {
+    let mut world = World::empty(Store::Postgres);
+    world.serve = None;
+    let url = world.database_url().expect("a database").to_owned();
+    let (config, empty) = (world.home().join("config.toml"), mate_testkit::postgres::TestDatabase::fresh());
+    let settings = fs::read_to_string(&config).expect("settings");
+    let database = |world: &World| {
+        let found = world.cli(&["doctor"]).json();
+        let checks = found["checks"].as_array().expect("checks").clone();
+        checks.into_iter().find(|check| check["name"] == "database").expect("the check")
+    };
+    assert_eq!(database(&world)["ok"], true);
+    for (other, told, refused) in [
+        (format!("{url}_is_not_there"), "create the database", 1),
+        (empty.url.clone(), "`agent-mate init` sets it up", 4),
+    ] {
+        fs::write(&config, settings.replace(&url, &other)).expect("written");
+        let found = database(&world);
+        assert!(found["ok"] == false && found["detail"].to_string().contains(told), "{found}");
+        let serve = world.cli(&["serve", "--listen", "127.0.0.1:0"]);
+        assert_eq!(serve.code, refused, "{serve:?}");
+        assert_eq!(serve.stdout.matches("is not available").count(), usize::from(refused == 1), "{serve:?}");
+    }
+}
+
+/// How a runtime is launched can be said; what would keep a secret in clear is refused.
+#[test]
+fn a_runtimes_launch_is_set_and_a_missing_program_is_told() {
+    let world = World::empty(Store::Sqlite);
+    let add = ["runtime", "add", "mine", "--env", "A=1", "--pass-env", "B_KEY", "--own-tools", "off"];
+    let rest = ["--mode", "plan", "--auth-method", "key", "--", "no-such-program-of-agent-mate"];
+    let made = world.ok(&[add.as_slice(), &rest].concat());
+    assert!(made["notices"][0].as_str().unwrap_or_default().contains("there is no program"), "{made}");
+    let launch = &world.ok(&["runtime", "show", "mine"])["registration"];
+    let wanted = json!([{"A": "1"}, ["B_KEY"], "off", "plan", "key"]);
+    let kept = ["env", "pass_env", "own_tools", "mode", "auth_method"].map(|field| launch[field].clone());
+    assert_eq!(json!(kept), wanted, "{launch}");
+    let made = world.ok(&["runtime", "add", "there", "--", "/bin/true"]);
+    assert_eq!(made["notices"], json!([]));
+    let secret = format!("A=ghp_{}", "a1B2".repeat(9));
+    for words in [["--env", &secret], ["--env", "1A=x"], ["--own-tools", "maybe"], ["--mode", ""]] {
+        let words = [&["runtime", "add", "other"], words.as_slice(), &["--", "/bin/true"]].concat();
+        assert_eq!(world.cli(&words).code, 2, "{words:?}");
+    }
 }

@@ -27,6 +27,8 @@ mod containing;
 #[cfg(feature = "faults")]
 mod crash;
 #[cfg(test)]
+mod dashboard;
+#[cfg(test)]
 mod deadlines;
 #[cfg(test)]
 mod death;
@@ -44,6 +46,8 @@ mod keys;
 mod loss;
 #[cfg(test)]
 mod mended;
+#[cfg(test)]
+mod new_era;
 #[cfg(test)]
 mod oauth;
 #[cfg(test)]
@@ -72,6 +76,8 @@ mod resuming;
 #[cfg(test)]
 #[cfg(feature = "faults")]
 mod revocation;
+#[cfg(test)]
+mod rotating;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]

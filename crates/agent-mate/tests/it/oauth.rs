@@ -136,6 +136,21 @@ fn real_oauth_server_is_asked_and_its_tokens_are_refreshed_once(store: Store) {
     assert!(!holds_any(&world.home(), "Bearer "), "no token is written down");
 }
 
+/// However soon the server's tokens end, a call is made with what came, and the server is not asked again and again.
+#[test]
+fn real_oauth_tokens_that_end_at_once_are_used() {
+    let world = World::empty(Store::Sqlite);
+    let servers = Servers::start(&world, 8);
+    linked(&world, &servers);
+    assert_eq!(authorize(&world, &[], &[]).0, 0);
+    let steps: Vec<Value> =
+        (0..6).map(|n| json!({"tool": "note", "args": {"text": n.to_string()}})).collect();
+    thread::sleep(std::time::Duration::from_secs(5));
+    let (task, code) = world.carry_out(&json!(steps));
+    assert_eq!((code, servers.calls()), (0, 6), "{task}");
+    assert!((1..=3).contains(&servers.refreshes()), "{} refreshes", servers.refreshes());
+}
+
 #[test]
 fn real_oauth_refusals_leave_nothing_behind() {
     let world = World::empty(Store::Sqlite);

@@ -103,6 +103,27 @@ fn g07_a_forbidden_tool_is_not_listed() {
     assert_eq!(world.count("begin", "note"), 0);
 }
 
+/// A policy about arguments says nothing of a tool before it is called.
+#[test]
+fn g07_a_tool_whose_arguments_a_policy_bounds_is_listed_and_judged_by_them() {
+    let world = World::empty(Store::Sqlite);
+    world.scripted("scripted", &[]);
+    let log = world.path("effects.log");
+    let add = ["connection", "add", "demo", "--allow-field", "note.text", "--"];
+    let server = [crate::harness::program(), "effect-server", "--log", log.to_str().expect("text")];
+    world.ok(&[&add[..], &server].concat());
+    world.grant("demo", "*");
+    world.policy(
+        "bounded",
+        r#"forbid (principal, action, resource == Tool::"demo/note")
+            unless { context.texts.hasTag("text") && context.texts.getTag("text") == "small" };"#,
+    );
+    let note = |text: &str| json!({"tool": "demo__note", "args": {"text": text}});
+    let (task, _) = world.carry_out(&json!([note("small"), note("large"), {"text": "done"}]));
+    assert_eq!(world.operation_states(&id(&task)), ["note:succeeded", "note:denied"]);
+    assert_eq!(world.operations(&id(&task))[1]["deny_reason"], "forbidden");
+}
+
 #[test]
 fn g07_a_grant_that_needs_a_permit_is_good_only_where_a_policy_permits() {
     let world = World::empty(Store::Sqlite);

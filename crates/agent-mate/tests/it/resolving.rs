@@ -22,7 +22,7 @@ fn slow(key: &str, seconds: u32) -> Value {
 }
 
 /// A task whose worker and runtime were killed in a call: unknown, with one operation; its ids and its session's.
-fn killed_in_a_call(world: &World) -> (String, String, String) {
+pub(crate) fn killed_in_a_call(world: &World) -> (String, String, String) {
     let task = world.submit(&json!([slow("once", 30), {"text": "done"}]));
     world.until_begun("slow", 1);
     let session = task["session"].as_str().expect("a session").to_owned();

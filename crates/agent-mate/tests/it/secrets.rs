@@ -70,6 +70,40 @@ fn g09_a_connections_secret_is_nowhere_in_clear() {
     assert!(!holds(&world.path("serve.log"), &canary));
 }
 
+/// A server whose only tool fails, and says its key.
+const TELLTALE: &str = r#"while read -r line; do
+    id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\)[,}].*/\1/p')
+    case "$line" in
+        *'"method":"initialize"'*) said='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}';;
+        *'"method":"tools/list"'*) said='"result":{"tools":[{"name":"fail","inputSchema":{"type":"object"}}]}';;
+        *'"method":"tools/call"'*) said='"result":{"isError":true,"content":[{"type":"text","text":"the key '"$API_KEY"' is refused:"},{"type":"text","text":"ask the owner"}]}';;
+        *'"id"'*) said='"error":{"code":-32601,"message":"no"}';;
+        *) continue;;
+    esac
+    printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$said"
+done"#;
+
+#[test]
+fn g09_the_words_of_a_failed_call_are_kept_without_the_secret() {
+    let canary = canary();
+    let world = World::empty(Store::Sqlite);
+    world.scripted("scripted", &[]);
+    let mut add = world.command(&["--json", "connection", "add", "demo", "--secret-env", "API_KEY"]);
+    add.args(["--", "/bin/sh", "-c", TELLTALE]).env("API_KEY", &canary);
+    assert_eq!(run(add, None).code, 0);
+    world.grant("demo", "*");
+    let task = id(&world.carry_out(&json!([{"tool": "fail", "args": {}}])).0);
+    let operation = id(&world.operations(&task)[0]);
+    let report = world.ok(&["task", "report", &task]);
+    assert_eq!(report["operations"][0]["state"], "failed", "{report}");
+    let words = "the upstream's result says isError: the key [redacted] is refused: ask the owner";
+    assert_eq!(report["operations"][0]["detail"], words);
+    assert_eq!(world.ok(&["operation", "show", &operation])["evidence"]["detail"], words);
+    assert!(world.events(&task).iter().any(|event| event["data"]["detail"] == words));
+    let files = all_files(&world.home());
+    assert!(!files.iter().any(|file| holds(file, &canary)));
+}
+
 #[test]
 fn g09_tokens_are_not_kept_in_clear() {
     let world = World::new(Store::Sqlite);

@@ -115,8 +115,8 @@ fn two_tenants() -> (World, Tenant, Tenant) {
     let account = id(&world.ok(&["account", "add", "mallory"]));
     world.ok(&["project", "member", "add", "theirs", "mallory", "--role", "owner"]);
     let own = id(&world.ok(&["account", "list"])["items"][0]);
-    world.ok(&["project", "member", "remove", "theirs", &own]);
     let theirs = world.ok(&["token", "add", "--account", "mallory"]);
+    world.ok(&["project", "member", "remove", "theirs", &own]);
     let secret = theirs["token"].as_str().expect("a secret").to_owned();
     for (project, token) in [("theirs", secret), ("default", world.own_token())] {
         for (tools, approve) in [("note", "never"), ("echo", "always")] {
@@ -343,9 +343,33 @@ fn g08_an_idempotency_key_gives_nothing_of_anothers() {
         for (target, body) in [(path.as_str(), &task), ("/api/v1/grants", &grant)] {
             let reply = post(token, target, body);
             assert_eq!(reply.status, 404, "{target}: {reply:?}");
+            // Nor whether the key was used, which another body would tell.
+            let other = if target == path { body.replace('x', "y") } else { body.replace("echo", "note") };
+            assert_eq!(post(token, target, &other).status, 404, "{target}");
         }
     }
     assert_eq!(post(&ours.token, "/api/v1/grants", &grant).status, 201, "the first one has its answer still");
+}
+
+/// Who makes a token can read it, so none is made for an account that may do more than who asks.
+#[test]
+fn g08_an_administrator_makes_himself_no_way_into_a_project() {
+    let (world, ours, theirs) = two_tenants();
+    let add = |words: &[&str]| world.cli(&[&["token", "add", "--account", "mallory"], words].concat());
+    for words in [&[][..], &["--role", "viewer"]] {
+        let refused = add(words);
+        assert_eq!((refused.code, refused.error_code().as_str()), (4, "reaches_further"), "{refused:?}");
+    }
+    assert_eq!(add(&["--project", "theirs"]).code, 3, "it is not there for who is no member");
+    // Where both are members, a token that can do no more.
+    world.ok(&["project", "member", "add", "default", "mallory", "--role", "viewer"]);
+    assert_eq!(add(&["--project", "default"]).code, 0);
+    // Mallory's own hands can.
+    let body = Some("{}");
+    let request =
+        Request { token: &theirs.token, method: "POST", target: "/api/v1/tokens", headers: &[], body };
+    assert_eq!(world.send(&request).status, 201);
+    drop(ours);
 }
 
 #[test]

@@ -8,7 +8,7 @@ pub(crate) const HEADER_MISMATCH: i64 = -32020;
 pub(crate) const MISSING_CAPABILITY: i64 = -32021;
 pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 pub(crate) const NO_METHOD: i64 = -32601;
-const INVALID_PARAMS: i64 = -32602;
+pub(crate) const INVALID_PARAMS: i64 = -32602;
 const NO_RESOURCE: i64 = -32002;
 
 fn with(code: i64, message: &str, data: &Value) -> Fault {

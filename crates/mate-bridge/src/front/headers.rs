@@ -63,10 +63,10 @@ pub(super) fn check(headers: &HeaderMap, request: &Request) -> Result<(), Fault>
 
 /// `Mcp-Name`: what the request is about.
 fn check_name(headers: &HeaderMap, request: &Request) -> Result<(), Fault> {
-    let (member, wanted) = match request.method.as_str() {
-        "tools/call" | "prompts/get" => ("name", true),
-        "resources/read" => ("uri", true),
-        "tasks/get" | "tasks/update" | "tasks/cancel" => ("taskId", false),
+    let member = match request.method.as_str() {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return Ok(()),
     };
     let params = request.params.as_deref().and_then(|params| Object::parse(params).ok());
@@ -74,8 +74,7 @@ fn check_name(headers: &HeaderMap, request: &Request) -> Result<(), Fault> {
     match text(headers, &NAME)?.map(|value| mirrored::decode(&value)) {
         Some(Some(said)) if said == name => Ok(()),
         Some(_) => Err(faults::header_mismatch(&format!("the header Mcp-Name is not the body's `{member}`"))),
-        None if wanted => Err(faults::header_mismatch("the header Mcp-Name is missing")),
-        None => Ok(()),
+        None => Err(faults::header_mismatch("the header Mcp-Name is missing")),
     }
 }
 

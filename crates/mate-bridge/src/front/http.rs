@@ -5,6 +5,7 @@ use super::{
     headers::{self, VERSION},
     listen,
     post::{self, Way},
+    resume::{Broken, StreamId},
     take,
     wire::{Owed, Wires},
 };
@@ -27,6 +28,7 @@ use tokio::{net::TcpListener, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// Clients at once; the one that came first gives way.
 pub(super) const CLIENTS: usize = 64;
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -35,6 +37,8 @@ pub(crate) struct Front {
     pub(super) hub: Arc<Hub>,
     guard: Guard,
     entropy: Arc<dyn mate_model::Entropy>,
+    /// Streams whose clients may come back.
+    pub(super) broken: Arc<Broken>,
     pub(super) closing: CancellationToken,
 }
 
@@ -46,7 +50,13 @@ pub(crate) async fn run(
     entropy: Arc<dyn mate_model::Entropy>,
     closing: CancellationToken,
 ) {
-    let front = Arc::new(Front { hub, guard: Guard::new(bearer), entropy, closing: closing.clone() });
+    let front = Arc::new(Front {
+        hub,
+        guard: Guard::new(bearer),
+        entropy,
+        broken: Arc::default(),
+        closing: closing.clone(),
+    });
     let app = Router::new().route("/mcp", any(handle)).with_state(front);
     let app = app.into_make_service_with_connect_info::<Owed>();
     let served = axum::serve(Wires(listener), app).with_graceful_shutdown(closing.cancelled_owned());
@@ -63,7 +73,7 @@ async fn handle(
     }
     match *request.method() {
         Method::POST => front.post(request, owed).await,
-        Method::GET => front.listen(request.headers()),
+        Method::GET => front.listen(request.headers(), owed),
         Method::DELETE => front.leave(request.headers()),
         _ => (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, POST, DELETE")]).into_response(),
     }
@@ -105,7 +115,9 @@ impl Front {
         let accepted = accepts.collect::<Vec<_>>().join(",");
         let streams = accepted.contains("text/event-stream");
         let at_once = accepted.trim_start().starts_with("text/event-stream");
-        let way = Way { streams, at_once, new: headers::is_new(&parts.headers, &message) };
+        let resumes = parts.headers.get(&VERSION).is_some_and(|version| version == VERSIONS[0]);
+        let new = headers::is_new(&parts.headers, &message);
+        let way = Way { streams, at_once, resumes: resumes && !new, new };
         if way.new {
             return self.dispatch_new(&parts.headers, message, way, owed).await;
         }
@@ -209,11 +221,20 @@ impl Front {
         })
     }
 
-    fn listen(self: &Arc<Self>, headers: &HeaderMap) -> Response {
+    fn listen(self: &Arc<Self>, headers: &HeaderMap, owed: Owed) -> Response {
         let client = match self.client(headers) {
             Ok(client) => client,
             Err(response) => return response,
         };
+        let last = headers.get(LAST_EVENT).and_then(|id| id.to_str().ok());
+        if let Some(id) = last.and_then(|id| StreamId::read(&client.key, id)) {
+            return match self.broken.take(&id) {
+                Some(serving) => post::go_on(serving, id, owed),
+                None => {
+                    bad("that stream is over; make the call again, and its result is given if it was kept")
+                }
+            };
+        }
         let Some(inbox) = client.take_inbox() else {
             let fault = Fault::invalid_request("this session has a stream already");
             return refuse(StatusCode::CONFLICT, &fault);

@@ -6,6 +6,7 @@ pub(crate) mod http;
 mod listen;
 mod post;
 pub(crate) mod relay;
+mod resume;
 pub(crate) mod stream;
 mod wire;
 

@@ -3,6 +3,7 @@
 use super::{
     Served, broken,
     http::{Front, KEEP_ALIVE, comment, event, event_stream},
+    resume::{Sending, StreamId},
     serve,
     wire::{Once, Owed},
 };
@@ -28,12 +29,12 @@ use tokio_util::sync::DropGuard;
 const QUEUE: usize = 256;
 
 /// A request that is being served, and what is said about it meanwhile.
-struct Serving {
+pub(super) struct Serving {
     front: Arc<Front>,
     task: JoinHandle<Served>,
     notes: mpsc::Receiver<String>,
     /// Tells the call that nobody waits any more when the response is dropped.
-    _gone: DropGuard,
+    gone: Option<DropGuard>,
 }
 
 /// What came first.
@@ -45,6 +46,11 @@ enum Next {
 }
 
 impl Serving {
+    /// The response was dropped.
+    pub(super) fn nobody_waits(&mut self) {
+        self.gone = None;
+    }
+
     async fn next(&mut self, quiet: std::time::Duration) -> Next {
         tokio::select! {
             biased;
@@ -63,6 +69,8 @@ pub(super) struct Way {
     pub(super) streams: bool,
     /// It would rather have one than a JSON answer.
     pub(super) at_once: bool,
+    /// It comes back for a stream that broke off (since 2025-11-25, and no more in the new era).
+    pub(super) resumes: bool,
     /// It is of the new era, in which the status says what kind of error an answer is.
     pub(super) new: bool,
 }
@@ -74,7 +82,7 @@ pub(super) async fn answer(
     way: Way,
     owed: Owed,
 ) -> Response {
-    let Way { streams, at_once, new } = way;
+    let Way { streams, at_once, resumes, new } = way;
     let (tx, notes) = mpsc::channel(QUEUE);
     let owner = Arc::downgrade(client);
     let outlet: ProgressSink = Arc::new(move |text| match tx.try_send(text) {
@@ -84,14 +92,19 @@ pub(super) async fn answer(
         Err(mpsc::error::TrySendError::Full(_)) => false,
     });
     let (task, gone) = serve(&front.hub, client, request, outlet);
-    let mut serving = Serving { front: Arc::clone(front), task, notes, _gone: gone.drop_guard() };
+    let serving = Serving { front: Arc::clone(front), task, notes, gone: Some(gone.drop_guard()) };
+    let id = || resumes.then(|| StreamId { session: client.key.clone(), number: front.hub.next_id() });
+    if at_once && resumes {
+        return stream(serving, None, id(), owed);
+    }
+    let mut serving = serving;
     loop {
         match serving.next(front.hub.limits.quiet).await {
             Next::Done(served) if at_once && served.code.is_none() => return one_event(served, owed),
             Next::Done(served) => return json(served, owed, new),
             Next::Closing => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
-            Next::Note(note) if streams => return stream(serving, event(&note), owed),
-            Next::Quiet if streams => return stream(serving, comment(), owed),
+            Next::Note(note) if streams => return stream(serving, Some(event(&note)), id(), owed),
+            Next::Quiet if streams => return stream(serving, Some(comment()), id(), owed),
             Next::Note(note) => {
                 client.tell(note);
             }
@@ -121,22 +134,34 @@ fn one_event(served: Served, owed: Owed) -> Response {
     event_stream(Body::new(Once::new(text, served.receipt, owed)))
 }
 
-fn stream(serving: Serving, first: Bytes, owed: Owed) -> Response {
-    let first = futures_util::stream::once(async { Ok::<_, Infallible>(first) });
-    let rest = futures_util::stream::unfold(Some(serving), move |going| {
+/// The rest of a stream that broke off.
+pub(super) fn go_on(serving: Serving, id: StreamId, owed: Owed) -> Response {
+    stream(serving, None, Some(id), owed)
+}
+
+fn stream(serving: Serving, first: Option<Bytes>, id: Option<StreamId>, owed: Owed) -> Response {
+    let begins = id.as_ref().map(StreamId::event).into_iter().chain(first);
+    let begins = futures_util::stream::iter(begins.map(Ok::<_, Infallible>));
+    let broken = Arc::clone(&serving.front.broken);
+    let sending = Sending::new(serving, id.map(|id| (id, broken)));
+    let rest = futures_util::stream::unfold(Some(sending), move |going| {
         let owed = owed.clone();
         async move {
-            let mut serving = going?;
-            match serving.next(KEEP_ALIVE).await {
-                Next::Note(note) => Some((Ok(event(&note)), Some(serving))),
-                Next::Quiet => Some((Ok(comment()), Some(serving))),
-                Next::Closing => None,
+            let mut sending = going?;
+            match sending.serving()?.next(KEEP_ALIVE).await {
+                Next::Note(note) => Some((Ok(event(&note)), Some(sending))),
+                Next::Quiet => Some((Ok(comment()), Some(sending))),
+                Next::Closing => {
+                    sending.over();
+                    None
+                }
                 Next::Done(served) => {
+                    sending.over();
                     owed.add(served.receipt);
                     Some((Ok(event(&served.text)), None))
                 }
             }
         }
     });
-    event_stream(Body::from_stream(futures_util::StreamExt::chain(first, rest)))
+    event_stream(Body::from_stream(futures_util::StreamExt::chain(begins, rest)))
 }

@@ -105,8 +105,10 @@ pub(crate) async fn serve(hub: &Arc<Hub>, caller: &Caller, params: Option<&RawVa
         }
     };
     match hub.gate.admit(&call).await {
-        // A state that nobody here has given is not to be taken for an answer.
-        Admission::Refuse { text, .. } if caller.is_new() && asked.names_a_question() => {
+        // A state that nobody here has given is not to be taken for an answer. One that was answered before is news.
+        Admission::Refuse { text, receipt }
+            if caller.is_new() && asked.names_a_question() && !receipt.tells_news() =>
+        {
             Replied::plain(Answer::Error(Fault::invalid_params(&text)))
         }
         Admission::Refuse { text, receipt } => Replied { answer: words::error(&text), receipt },

@@ -47,8 +47,8 @@ impl Caller {
 
     /// What an upstream of the new era may ask, of a client of the old one: its questions are put to the client. Tasks are
     /// not taken: what an upstream asks about one could not be answered.
-    pub(crate) fn can(&self) -> Box<RawValue> {
-        let mut can = json!({ "roots": {} });
+    pub(crate) fn can(&self, roots: bool) -> Box<RawValue> {
+        let mut can = if roots { json!({ "roots": {} }) } else { json!({}) };
         if self.client.can_elicit() {
             can["elicitation"] = json!({ "form": {} });
         }

@@ -44,10 +44,13 @@ pub(super) async fn dispatch(
     let token = asked.token.clone();
     // A further round belongs to a call that was made without.
     let as_task = asked.continues().is_none() && hub.carries_out_as_task(&found);
+    if caller.events.is_some() && caller.follows_tasks() && hub.conns[found.conn].upstream.is_new() {
+        hub.gate.answerable(&ticket);
+    }
     let mirrored = mirrored(&asked, &found);
     // What a runtime of the old era can, an upstream of the new one hears from us.
     let speaks_for = (!caller.is_new() && hub.conns[found.conn].upstream.is_new()).then_some(caller);
-    let params = params(asked, &found, &ticket, speaks_for, id, as_task);
+    let params = params(asked, &found, &ticket, (speaks_for, hub.conns[found.conn].roots), id, as_task);
     let flight = Flight {
         conn: found.conn,
         operation: Some(operation.clone()),
@@ -165,7 +168,7 @@ fn params(
     asked: Asked,
     found: &Exposed,
     ticket: &Ticket,
-    speaks_for: Option<&Caller>,
+    (speaks_for, roots): (Option<&Caller>, bool),
     id: u64,
     as_task: bool,
 ) -> Box<RawValue> {
@@ -179,10 +182,15 @@ fn params(
         meta.set("traceparent", raw(&ticket.traceparent));
     }
     if let Some(caller) = speaks_for {
-        meta.set(era::CAN, caller.can());
+        meta.set(era::CAN, caller.can(roots));
         if let Some(level) = caller.client.level() {
             meta.set(era::LEVEL, raw(&level));
         }
+    }
+    if let Some(mut can) = meta.object(era::CAN).filter(|can| !roots && can.get("roots").is_some()) {
+        // What the runtime has of roots is not for this upstream.
+        can.remove("roots");
+        meta.set(era::CAN, can.to_raw());
     }
     params.set("name", raw(&found.tool.name));
     // The bridge offers the runtime no tasks, so that a wish for one is not heard.

@@ -156,7 +156,6 @@ impl Following<'_> {
         let looked_at = Arc::new(Notify::new());
         if let (Some(events), Some(result)) = (&caller.events, &self.made.told) {
             let made = Event::Made {
-                conn: self.conn,
                 id: self.made.id.clone(),
                 result: result.clone(),
                 looked_at: Arc::clone(&looked_at),

@@ -8,7 +8,7 @@ use super::{
     client::{Caller, Replied},
     dispatch::dispatch,
     lock,
-    passed::Passed,
+    passed::{Passed, ours},
 };
 use crate::{
     core::{Answer, Fault, Object, raw},
@@ -36,7 +36,7 @@ pub(crate) enum Event {
     },
     /// A task was made of it, which the runtime follows itself.
     Made {
-        conn: usize,
+        /// As the upstream calls it.
         id: String,
         result: Box<RawValue>,
         looked_at: Arc<Notify>,
@@ -115,16 +115,24 @@ pub(super) async fn send(
     let (tell, events) = mpsc::channel(4);
     let about = About::of(&asked);
     let operation = ticket.operation.clone();
+    let call = (found.clone(), asked.clone());
     let caller = Caller { events: Some(tell.clone()), ..caller.clone() };
     let at = Arc::clone(hub);
     tokio::spawn(async move {
         let sent = dispatch(&at, &caller, found, asked, ticket).await;
         tell.send(Event::Done(sent.replied)).await.ok();
     });
-    next(hub, about, operation, events).await
+    next(hub, about, operation, events, Some(call)).await
 }
 
-async fn next(hub: &Hub, about: About, operation: String, mut events: mpsc::Receiver<Event>) -> Replied {
+/// `call`: as it was made, for one that may become a task.
+async fn next(
+    hub: &Hub,
+    about: About,
+    operation: String,
+    mut events: mpsc::Receiver<Event>,
+    call: Option<(Exposed, Asked)>,
+) -> Replied {
     match events.recv().await {
         Some(Event::Done(replied)) => replied,
         Some(Event::Question { params, answer }) => {
@@ -133,9 +141,12 @@ async fn next(hub: &Hub, about: About, operation: String, mut events: mpsc::Rece
             hub.holding.keep(state, Held { about, operation, params, answer, events });
             Replied::plain(Answer::Result(question))
         }
-        Some(Event::Made { conn, id, result, looked_at }) => {
-            hub.passed.keep(id, Passed { conn, looked_at, events: Some(events) });
-            Replied::plain(Answer::Result(result))
+        Some(Event::Made { id, result, looked_at }) => {
+            let told = ours(result, &id, &operation);
+            if let Some(call) = call {
+                hub.passed.keep(operation, Passed::new(id, call, looked_at, events));
+            }
+            Replied::plain(told)
         }
         None => Replied::plain(Answer::Error(Fault::internal(
             "Agent Mate failed while the call went on; its outcome is uncertain",
@@ -183,7 +194,7 @@ pub(super) async fn resume(hub: &Arc<Hub>, caller: &Caller, asked: &Asked) -> Op
     let Held { answer: to, about, operation, events, .. } = held;
     // An answer that comes too late changes nothing: what the call came to is told.
     to.send(Answer::Result(answer)).ok();
-    Some(next(hub, about, operation, events).await)
+    Some(next(hub, about, operation, events, None).await)
 }
 
 impl Asked {

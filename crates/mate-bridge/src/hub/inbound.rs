@@ -5,6 +5,7 @@ use super::{
     catalogue::{PROMPTS, RESOURCES, TOOLS},
     client::Client,
     held, lock,
+    routes::route,
 };
 use crate::{
     core::{Answer, Fault, Notification, Object, Request, era, message, raw},
@@ -17,13 +18,15 @@ use std::{sync::Weak, time::Duration};
 pub(super) struct Ear {
     pub(super) hub: Weak<Hub>,
     pub(super) conn: usize,
+    /// It is told the workspace as its root.
+    pub(super) roots: bool,
 }
 
 impl Hub {
     /// The flight that an upstream's message most likely belongs to: the named one, else the newest of the connection.
     fn flight(&self, conn: usize, origin: Option<u64>) -> Option<Flight> {
         let flights = lock(&self.flights);
-        if let Some(flight) = origin.and_then(|id| flights.get(&id)) {
+        if let Some(flight) = origin.and_then(|id| flights.get(&id)).filter(|flight| flight.conn == conn) {
             return Some(flight.clone());
         }
         flights.iter().filter(|(_, f)| f.conn == conn).max_by_key(|(id, _)| **id).map(|(_, f)| f.clone())
@@ -75,18 +78,29 @@ impl Hub {
         }
     }
 
+    /// Whether what an upstream tells is its own to tell: not of a resource that another one serves.
+    fn may_tell(&self, conn: usize, notification: &Notification) -> bool {
+        if notification.method != "notifications/resources/updated" {
+            return true;
+        }
+        let params = notification.params.as_deref().and_then(|params| Object::parse(params).ok());
+        let uri = params.and_then(|params| params.text("uri"));
+        uri.is_some_and(|uri| route(self, &uri).is_none_or(|serves| serves == conn))
+    }
+
     pub(super) fn roots(&self) -> Answer {
         let roots: Vec<_> =
             self.workspace.iter().map(|path| json!({ "uri": file_uri(path), "name": "workspace" })).collect();
         Answer::Result(raw(&json!({ "roots": roots })))
     }
 
-    /// Progress under the runtime's own token, to where it asked.
-    fn progress(&self, notification: &Notification) {
+    /// Progress under the runtime's own token, to where it asked. Only the upstream that has the call may speak for it.
+    fn progress(&self, conn: usize, notification: &Notification) {
         let Some(params) = notification.params.as_deref() else { return };
         let Ok(mut params) = Object::parse(params) else { return };
         let id = params.get("progressToken").and_then(|t| t.get().parse::<u64>().ok());
-        let flight = id.and_then(|id| lock(&self.flights).get(&id).cloned());
+        let flight =
+            id.and_then(|id| lock(&self.flights).get(&id).filter(|flight| flight.conn == conn).cloned());
         if let Some((flight, token)) = flight.and_then(|f| f.token.clone().map(|t| (f, t))) {
             params.set("progressToken", (*token).to_owned());
             (flight.outlet)(message::write_notification(&notification.method, Some(&params.to_raw())));
@@ -129,7 +143,7 @@ impl Inbound for Ear {
         };
         match request.method.as_str() {
             "ping" => Answer::Result(raw(&json!({}))),
-            "roots/list" => hub.roots(),
+            "roots/list" if self.roots => hub.roots(),
             "elicitation/create" => hub.elicit(self.conn, origin, request).await,
             "sampling/createMessage" => {
                 Answer::Error(Fault::invalid_request("Agent Mate gives tools no access to a model"))
@@ -141,7 +155,7 @@ impl Inbound for Ear {
     fn notification(&self, origin: Option<u64>, notification: Notification) {
         let Some(hub) = self.hub.upgrade() else { return };
         match notification.method.as_str() {
-            "notifications/progress" => hub.progress(&notification),
+            "notifications/progress" => hub.progress(self.conn, &notification),
             TOOLS => hub.has_changed(self.conn, TOOLS),
             RESOURCES => hub.has_changed(self.conn, RESOURCES),
             PROMPTS => hub.has_changed(self.conn, PROMPTS),
@@ -153,6 +167,9 @@ impl Inbound for Ear {
                 }
                 let text = message::write_notification(&notification.method, notification.params.as_deref());
                 let about_a_call = notification.method == "notifications/message";
+                if !hub.may_tell(self.conn, &notification) {
+                    return;
+                }
                 match hub.flight(self.conn, origin).filter(|_| about_a_call) {
                     Some(flight) if !wants(&flight, notification.params.as_deref()) => {}
                     Some(flight) => {
@@ -164,6 +181,10 @@ impl Inbound for Ear {
             // `cancelled` of its own requests and whatever is new: nothing depends on it.
             _ => {}
         }
+    }
+
+    fn has_roots(&self) -> bool {
+        self.roots
     }
 
     fn connected(&self) {

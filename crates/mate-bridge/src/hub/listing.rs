@@ -17,6 +17,11 @@ use std::{
     time::Duration,
 };
 
+/// The least pause between two lists that an upstream's own word asks for, in microseconds. It doubles with each that
+/// follows the one before within the longest.
+const SHORTEST: i64 = 50_000;
+const LONGEST: i64 = 10_000_000;
+
 /// A tool as its upstream defined it.
 pub(crate) struct Tool {
     pub(crate) name: String,
@@ -78,6 +83,25 @@ pub(crate) struct Listing {
     done: bool,
     /// Lists of which the upstream has said that they changed.
     said: Vec<&'static str>,
+    pace: Pace,
+}
+
+/// Keeps an upstream that says at each list that it has changed from being listed without end.
+#[derive(Default)]
+struct Pace {
+    /// The pause before the next list, and when the last one ended; in microseconds, monotonic.
+    pause: i64,
+    ended: Option<i64>,
+}
+
+impl Pace {
+    /// How long the next list that the upstream asks for has to wait.
+    fn next(&mut self, now: i64) -> Duration {
+        let Some(ended) = self.ended else { return Duration::ZERO };
+        let since = now.saturating_sub(ended);
+        self.pause = if since > LONGEST { SHORTEST } else { (self.pause * 2).clamp(SHORTEST, LONGEST) };
+        Duration::from_micros(u64::try_from(self.pause.saturating_sub(since)).unwrap_or(0))
+    }
 }
 
 impl Listing {
@@ -102,7 +126,7 @@ impl Hub {
             listing.running = true;
         }
         let hub = Arc::clone(self);
-        tokio::spawn(async move { hub.list(conn).await });
+        tokio::spawn(async move { hub.list(conn, afresh).await });
     }
 
     /// The upstream says that a list has changed: it is asked again, and the clients are told.
@@ -116,9 +140,19 @@ impl Hub {
         self.want(conn, true);
     }
 
-    async fn list(self: Arc<Self>, conn: usize) {
+    /// `told`: the upstream itself gave cause to ask, and so does not get to do it without a pause.
+    async fn list(self: Arc<Self>, conn: usize, mut told: bool) {
         loop {
-            let offer = self.fetch(&self.conns[conn]).await;
+            if told {
+                let pause = lock(&self.conns[conn].listing).pace.next(self.clock.monotonic());
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = self.ending.cancelled() => return,
+                }
+                // What it has said by now, this list shows.
+                lock(&self.conns[conn].listing).again = false;
+            }
+            let offer = self.fetch_patiently(conn).await;
             if let Err(why) = &offer {
                 self.gate.diagnostic(Some(&self.conns[conn].name), &format!("it cannot be listed: {why}"));
             }
@@ -133,6 +167,8 @@ impl Hub {
                     listing.offer = Some(Arc::new(offer));
                 }
                 listing.done = true;
+                listing.pace.ended = Some(self.clock.monotonic());
+                // What it has said meanwhile is a reason to ask again, not to ask at once.
                 listing.running = std::mem::take(&mut listing.again);
                 (listing.running, std::mem::take(&mut listing.said))
             };
@@ -141,7 +177,23 @@ impl Hub {
             if !again {
                 return;
             }
+            told = true;
         }
+    }
+
+    /// What a connection offers. A list that fails at once is asked for again, twice at the most: it changes nothing, and an
+    /// upstream may have closed its kept connection at that moment.
+    async fn fetch_patiently(&self, conn: usize) -> Result<Offer, String> {
+        const AT_ONCE: i64 = 1_000_000;
+        let began = self.clock.monotonic();
+        let mut offer = self.fetch(&self.conns[conn]).await;
+        for _ in 0..2 {
+            if offer.is_ok() || self.clock.monotonic() - began > AT_ONCE {
+                break;
+            }
+            offer = self.fetch(&self.conns[conn]).await;
+        }
+        offer
     }
 
     /// Wants every granted connection and waits until each is listed, failed, or out of time.
@@ -316,4 +368,26 @@ fn tool(item: Item) -> Arc<Tool> {
 
 fn shown(fault: &Fault) -> String {
     bounded(fault.0.get()).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_before_a_list_grows_while_the_upstream_asks_for_more_and_shrinks_when_it_rests() {
+        let mut pace = Pace::default();
+        assert_eq!(pace.next(7), Duration::ZERO, "nothing was listed yet");
+        let (mut now, mut lists) = (0, 0);
+        // A minute of an upstream that says at each list that it has changed.
+        while now < 60_000_000 {
+            pace.ended = Some(now);
+            now += i64::try_from(pace.next(now).as_micros()).expect("short");
+            lists += 1;
+        }
+        assert!((8..20).contains(&lists), "{lists}");
+        assert_eq!(pace.next(now + LONGEST + 1), Duration::ZERO, "it has rested");
+        pace.ended = Some(now);
+        assert_eq!(pace.next(now), Duration::from_millis(100));
+    }
 }

@@ -51,6 +51,8 @@ pub(crate) struct Conn {
     pub(crate) id: ConnectionId,
     pub(crate) name: Arc<str>,
     pub(crate) prefixed: bool,
+    /// It is told the workspace as its root.
+    pub(crate) roots: bool,
     pub(crate) over_http: bool,
     pub(crate) call_timeout: Duration,
     pub(crate) upstream: Arc<dyn Upstream>,
@@ -180,7 +182,7 @@ impl Conn {
     ) -> Result<Self, BridgeError> {
         let name: Arc<str> = spec.name.into();
         let start = spec.start_timeout.unwrap_or(limits.start);
-        let inbound = Arc::new(inbound::Ear { hub: Weak::clone(hub), conn: index });
+        let inbound = Arc::new(inbound::Ear { hub: Weak::clone(hub), conn: index, roots: spec.roots });
         let over_http = matches!(spec.transport, Transport::Http(_));
         let upstream: Arc<dyn Upstream> = match spec.transport {
             Transport::Stdio(stdio) => Arc::new(StdioUpstream::new(
@@ -200,6 +202,7 @@ impl Conn {
             id: spec.id,
             name,
             prefixed: spec.prefixed,
+            roots: spec.roots,
             over_http,
             call_timeout: spec.call_timeout.unwrap_or(limits.call),
             upstream,

@@ -78,7 +78,7 @@ async fn answers(hub: &Arc<Hub>, caller: &Caller, conn: usize, question: &Object
                 let bound = hub.conns[conn].call_timeout;
                 hub.put(&caller.client, Some(&caller.outlet), params, bound).await
             }
-            Some("roots/list") => hub.roots(),
+            Some("roots/list") if hub.conns[conn].roots => hub.roots(),
             // Nobody here lends a model: without an answer the upstream asks again or does without.
             Some(_) | None => continue,
         };

@@ -138,10 +138,12 @@ pub(super) fn judge_record(answer: Answer, id: &str) -> Outcome {
     }
 }
 
-/// The same in the new era, in which the result is itself the task.
+/// The same in the new era, in which the result is itself the task, and says so. Servers are known that add `content` to
+/// whatever they answer a call with.
 pub(super) fn is_a_new_task(result: &RawValue) -> bool {
-    Verdict::read(result)
-        .is_ok_and(|verdict| !verdict.holds_a_result() && matches!(verdict.kind(), Kind::Task))
+    Verdict::read(result).is_ok_and(|verdict| {
+        !verdict.structured && verdict.is_error.is_none() && matches!(verdict.kind(), Kind::Task)
+    })
 }
 
 /// Whether an answer to a call only says that a task was made of it.
@@ -179,6 +181,21 @@ mod tests {
             r#"{"task":7}"#,
         ] {
             assert!(matches!(judged(bad), Outcome::Unknown { .. }), "{bad}");
+        }
+    }
+
+    #[test]
+    fn g05_a_result_that_says_that_it_is_a_task_is_one_and_what_is_more_is_none() {
+        let made = |text: &str| is_a_new_task(&RawValue::from_string(text.into()).unwrap());
+        assert!(made(r#"{"resultType":"task","taskId":"t"}"#));
+        assert!(made(r#"{"content":[],"resultType":"task","taskId":"t"}"#));
+        for other in [
+            r#"{"taskId":"t","content":[]}"#,
+            r#"{"resultType":"task","taskId":"t","isError":false}"#,
+            r#"{"resultType":"task","taskId":"t","structuredContent":{}}"#,
+            r#"{"resultType":"complete","taskId":"t"}"#,
+        ] {
+            assert!(!made(other), "{other}");
         }
     }
 

@@ -27,7 +27,8 @@ pub struct Discovered {
 pub async fn discover(url: &str) -> Result<Discovered, Fault> {
     let local = is_local(url);
     demand_safe(url, local)?;
-    let greeting = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": &*Hello::ours() });
+    let greeting =
+        json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": &*Hello::ours(false) });
     let answer = wire::post_json(url, &greeting).await?;
     let challenge = answer.headers.get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
     let named = challenge.and_then(|challenge| parameter(challenge, "resource_metadata"));

@@ -114,6 +114,9 @@ pub(super) fn split(url: &str) -> (&str, &str) {
 pub(super) fn is_local(url: &str) -> bool {
     let (origin, _) = split(url);
     let authority = origin.split_once("://").map_or("", |(_, authority)| authority);
+    if authority.contains('@') {
+        return false;
+    }
     let host = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => authority.split(':').next().unwrap_or_default(),
@@ -122,7 +125,15 @@ pub(super) fn is_local(url: &str) -> bool {
 }
 
 /// Codes and tokens go over TLS, or stay on this machine.
+///
+/// No address has user info: what looks like a host in it is none.
 pub(super) fn demand_safe(url: &str, local: bool) -> Result<(), Fault> {
+    if split(url).0.contains(['@', '\\']) || url.bytes().any(|b| !b.is_ascii_graphic()) {
+        return Err(Fault::unfit(
+            "an address of the authorisation server holds user info or characters that no address has: tokens are not \
+             sent there",
+        ));
+    }
     if url.starts_with("https://") || (local && url.starts_with("http://") && is_local(url)) {
         return Ok(());
     }
@@ -163,6 +174,12 @@ mod tests {
             ("http://127.0.0.1:9/token", false, false),
             ("http://localhost.evil.example/token", true, false),
             ("http://127.0.0.1@evil.example/", true, false),
+            ("http://127.0.0.1:80@evil.example/auth", true, false),
+            ("http://[::1]@evil.example/auth", true, false),
+            ("https://a.example@evil.example/auth", false, false),
+            ("https://a.example\\@evil.example/auth", false, false),
+            ("https://a.example/auth\u{202e}", false, false),
+            ("https://a.example/auth?hint=a@b.example", false, true),
             ("ftp://127.0.0.1/", true, false),
         ] {
             assert_eq!(demand_safe(url, local).is_ok(), safe, "{url} {local}");

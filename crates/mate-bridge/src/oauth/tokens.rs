@@ -156,6 +156,12 @@ impl Redirected {
         Ok(read)
     }
 
+    /// One value of the address, not judged.
+    #[must_use]
+    pub fn word(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
     /// The code, after `state` and the issuer were compared.
     ///
     /// # Errors

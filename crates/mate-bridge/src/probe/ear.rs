@@ -15,7 +15,11 @@ use std::{
 const LINES: usize = 20;
 
 #[derive(Default)]
-pub(super) struct Ear(Mutex<Heard>);
+pub(super) struct Ear {
+    heard: Mutex<Heard>,
+    /// A session would tell it roots.
+    roots: bool,
+}
 
 #[derive(Default)]
 struct Heard {
@@ -25,13 +29,17 @@ struct Heard {
 }
 
 impl Ear {
+    pub(super) fn with_roots(roots: bool) -> Self {
+        Self { roots, ..Self::default() }
+    }
+
     pub(super) fn said(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).said.iter().cloned().collect()
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).said.iter().cloned().collect()
     }
 
     /// What it wrote where messages are expected.
     pub(super) fn other(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).other.clone()
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).other.clone()
     }
 }
 
@@ -40,17 +48,21 @@ impl Inbound for Ear {
     async fn request(&self, _origin: Option<u64>, request: &Request) -> Answer {
         match request.method.as_str() {
             "ping" => Answer::Result(raw(&json!({}))),
-            "roots/list" => Answer::Result(raw(&json!({ "roots": [] }))),
+            "roots/list" if self.roots => Answer::Result(raw(&json!({ "roots": [] }))),
             other => Answer::Error(Fault::no_method(other)),
         }
     }
 
     fn notification(&self, _origin: Option<u64>, _notification: Notification) {}
 
+    fn has_roots(&self) -> bool {
+        self.roots
+    }
+
     fn connected(&self) {}
 
     fn diagnostic(&self, text: &str) {
-        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(line) = text.strip_prefix("stderr: ") {
             if heard.said.len() == LINES {
                 heard.said.pop_front();

@@ -91,14 +91,14 @@ pub(super) fn handshake(why: &str) -> Option<Finding> {
 fn not_started(command: &str, refused: &str) -> Finding {
     let program = command.rsplit('/').next().unwrap_or(command);
     let detail = format!("{command} cannot be started: {refused}");
-    if refused.contains("os error 2)") {
+    if refused.contains("there is no program") || refused.contains("os error 2)") {
         let fetched = FETCHERS.iter().find(|(name, _)| *name == program).map(|(_, next)| (*next).to_owned());
         let next = fetched.unwrap_or_else(|| {
             format!("install {program}, or give its full path; what a session hides cannot be started either")
         });
         return Finding::new(Code::ProgramNotFound, detail, next);
     }
-    if refused.contains("os error 13)") {
+    if refused.contains("may not be executed") || refused.contains("os error 13)") {
         let next = format!("let the user of `agent-mate serve` run it: chmod +x {command}");
         return Finding::new(Code::ProgramNotAllowed, detail, next);
     }

@@ -24,7 +24,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Connects, lists the tools, and ends the connection again. Bounded by `limits`.
 pub async fn probe(spec: ConnectionSpec, spawner: Arc<dyn Spawner>, limits: Limits) -> Probe {
-    let ear = Arc::new(Ear::default());
+    let ear = Arc::new(Ear::with_roots(spec.roots));
     let watched = Arc::new(Watched::over(spawner));
     let mut probe = Probe::default();
     let upstream = match upstream(&spec, &limits, &ear, &watched) {

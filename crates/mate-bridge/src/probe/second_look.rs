@@ -50,7 +50,7 @@ async fn look(spec: &HttpSpec) -> Result<Option<Finding>, Finding> {
         .headers(own_headers(spec))
         .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
         .header(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"))
-        .body(message::write_request(0, "initialize", &Hello::ours()));
+        .body(message::write_request(0, "initialize", &Hello::ours(false)));
     let response = client.send(&request, || true).await.map_err(|failed| unreached(&failed))?;
     if matches!(
         response.status(),

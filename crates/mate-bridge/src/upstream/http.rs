@@ -10,6 +10,7 @@ use super::{
     dress::dress,
     http_answer::{self, Source},
     http_new,
+    own::Own,
 };
 use crate::{
     config::{HttpSpec, Limits},
@@ -31,8 +32,8 @@ use tokio_util::sync::CancellationToken;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// How long a notification may take to be taken.
-const NOTICE: Duration = Duration::from_secs(10);
+/// How long a notification, or an answer to what an upstream asks, may take to be taken.
+pub(super) const NOTICE: Duration = Duration::from_secs(10);
 /// Resources that are listened to at one upstream.
 const WATCHED: usize = 256;
 /// The id of our `initialize`; no other request has it.
@@ -53,6 +54,7 @@ pub(super) struct Wire {
     headers: HeaderMap,
     pub(super) limits: Limits,
     pub(super) inbound: Arc<dyn Inbound>,
+    pub(super) own: Own,
 }
 
 #[derive(Default)]
@@ -98,7 +100,7 @@ impl HttpUpstream {
             value.set_sensitive(true);
             headers.append(name, value);
         }
-        let wire = Wire { client, headers, limits, inbound };
+        let wire = Wire { client, headers, limits, inbound, own: Own::default() };
         let (new, closed) = (AtomicBool::new(false), CancellationToken::new());
         Ok(Self { wire, start, state: Mutex::default(), new, closed })
     }
@@ -159,19 +161,13 @@ impl HttpUpstream {
                 self.wire.client.forget();
                 outgoing.reply.end(End::Unknown(format!("no answer came: {why}")));
             }
-            Ok(response) if new && response.status().is_client_error() => {
-                let end = http_new::refusal(&self.wire, outgoing.id, response).await;
-                outgoing.reply.end(end);
-            }
             Ok(response) if response.status() != StatusCode::OK => {
-                self.wire.client.forget();
-                let status = response.status().as_u16();
-                if status == 404 && session.id.is_some() {
+                let in_session = session.id.is_some();
+                if in_session && response.status() == StatusCode::NOT_FOUND {
                     session.over.cancel();
                 }
-                outgoing.reply.end(End::Unknown(format!(
-                    "the upstream answered with HTTP {status} instead of a result"
-                )));
+                let end = http_answer::of_status(&self.wire, outgoing.id, in_session, response).await;
+                outgoing.reply.end(end);
             }
             Ok(response) => {
                 let source = Source::Request(outgoing.id);
@@ -195,7 +191,7 @@ impl Drop for HttpUpstream {
 impl Wire {
     /// `initialize` and `notifications/initialized`.
     async fn greet(&self) -> Result<Arc<Session>, String> {
-        let body = message::write_request(HANDSHAKE, "initialize", &Hello::ours());
+        let body = message::write_request(HANDSHAKE, "initialize", &Hello::ours(self.inbound.has_roots()));
         let unreached = |failed| format!("it cannot be reached: {failed}");
         let response = self.post(None, HeaderMap::new(), body, || true).await.map_err(unreached)?;
         if !response.status().is_success() {

@@ -2,13 +2,14 @@
 
 use super::{
     End, Reply, SseEvents,
-    http::{Session, Wire},
+    http::{NOTICE, Session, Wire},
     inbound,
 };
-use crate::core::{Answer, Id, Message};
-use http::{HeaderMap, header};
+use crate::core::{Answer, Fault, Id, Message, Request, faults};
+use http::{HeaderMap, StatusCode, header};
 use mate_http::{BodyFault, Response};
 use std::{sync::Arc, time::Duration};
+use tokio::task::JoinSet;
 
 /// Resumptions of one stream without a single event in between.
 const RESUMES: u32 = 5;
@@ -67,6 +68,33 @@ pub(super) async fn read(
     });
 }
 
+/// What an answer with another status than 200 comes to: the upstream's own, if its body is a JSON-RPC answer to this very
+/// request and does not contradict the status. In a session, 404 is how an upstream says that the session is over, which
+/// proves nothing of the call: there only an error about the request itself counts.
+pub(super) async fn of_status(wire: &Wire, id: u64, in_session: bool, response: Response) -> End {
+    let status = response.status();
+    let (reply, _race, end) = Reply::new(None);
+    read(wire, None, Source::Request(id), response, reply).await;
+    match end.await {
+        Ok(End::Answer(Answer::Error(fault)))
+            if !(in_session && status == StatusCode::NOT_FOUND) || is_of_the_request(&fault) =>
+        {
+            End::Answer(Answer::Error(fault))
+        }
+        Ok(End::Answer(answer @ Answer::Result(_))) if status.is_success() => End::Answer(answer),
+        Ok(_) | Err(_) => {
+            wire.client.forget();
+            let status = status.as_u16();
+            End::Unknown(format!("the upstream answered with HTTP {status} instead of a result"))
+        }
+    }
+}
+
+/// No such method, or parameters that are wrong.
+fn is_of_the_request(fault: &Fault) -> bool {
+    matches!(faults::code(fault), faults::NO_METHOD | faults::INVALID_PARAMS)
+}
+
 async fn read_json(wire: &Wire, source: Source, response: Response) -> Result<Answer, String> {
     let body = response.body(wire.limits.message).await.map_err(|fault| match fault {
         BodyFault::TooLong(max) => format!("the answer was larger than {max} bytes and could not be read"),
@@ -87,10 +115,13 @@ async fn read_events(
 ) -> Result<Answer, String> {
     let mut last: Option<String> = None;
     let mut resumes = 0;
+    let mut asked = Asked::default();
     loop {
         let mut events = SseEvents::after(last.take());
         let mut heard = false;
-        if let Some(answer) = drain(wire, session, source, response, &mut events, &mut heard).await? {
+        if let Some(answer) =
+            drain(wire, session, source, response, &mut events, &mut heard, &mut asked).await?
+        {
             return Ok(answer);
         }
         // Reading on after the last event is a read of what is already done; it sends no call again.
@@ -111,6 +142,24 @@ async fn read_events(
     }
 }
 
+/// The upstream's own requests that came on a stream. Dropped with what the stream is for, nothing of them goes on.
+#[derive(Default)]
+struct Asked(JoinSet<()>);
+
+impl Asked {
+    fn take(&mut self, wire: &Wire, session: Option<&Arc<Session>>, source: Source, request: Request) {
+        while self.0.try_join_next().is_some() {}
+        let Some(taken) = wire.own.take(&request, &*wire.inbound) else { return };
+        let (wire, session) = (wire.clone(), session.cloned());
+        self.0.spawn(async move {
+            let text = inbound::answer(Arc::clone(&wire.inbound), source.origin(), request).await;
+            let posted = wire.post(session.as_deref(), HeaderMap::new(), text, || true);
+            tokio::time::timeout(NOTICE, posted).await.ok();
+            drop(taken);
+        });
+    }
+}
+
 /// Reads one stream to its end or to the answer.
 async fn drain(
     wire: &Wire,
@@ -119,6 +168,7 @@ async fn drain(
     mut response: Response,
     events: &mut SseEvents,
     heard: &mut bool,
+    asked: &mut Asked,
 ) -> Result<Option<Answer>, String> {
     let max = wire.limits.message;
     loop {
@@ -143,11 +193,7 @@ async fn drain(
                 }
                 Some(Message::Request(request)) => {
                     *heard = true;
-                    let (wire, session) = (wire.clone(), session.cloned());
-                    tokio::spawn(async move {
-                        let text = inbound::answer(Arc::clone(&wire.inbound), source.origin(), request).await;
-                        wire.post(session.as_deref(), HeaderMap::new(), text, || true).await.ok();
-                    });
+                    asked.take(wire, session, source, request);
                 }
             }
         }
@@ -158,6 +204,7 @@ async fn drain(
 pub(super) async fn listen(wire: Wire, session: Arc<Session>) {
     let mut pause = Duration::from_secs(1);
     let mut last: Option<String> = None;
+    let mut asked = Asked::default();
     loop {
         let round = async {
             let response = wire.get(&session, last.as_deref()).await.ok()?;
@@ -169,7 +216,8 @@ pub(super) async fn listen(wire: Wire, session: Arc<Session>) {
             }
             let mut events = SseEvents::after(last.clone());
             let mut heard = false;
-            drain(&wire, Some(&session), Source::Listening, response, &mut events, &mut heard).await.ok();
+            let source = Source::Listening;
+            drain(&wire, Some(&session), source, response, &mut events, &mut heard, &mut asked).await.ok();
             Some(events.last_id)
         };
         let next = tokio::select! {
@@ -193,6 +241,7 @@ pub(super) async fn hear(wire: &Wire, id: u64, response: Response) -> bool {
     }
     let mut heard = false;
     let source = Source::Request(id);
-    drain(wire, None, source, response, &mut SseEvents::default(), &mut heard).await.ok();
+    let (mut events, mut asked) = (SseEvents::default(), Asked::default());
+    drain(wire, None, source, response, &mut events, &mut heard, &mut asked).await.ok();
     heard
 }

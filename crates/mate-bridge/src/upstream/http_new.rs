@@ -9,7 +9,7 @@ use super::{
 };
 use crate::core::{Answer, bounded, era::NEW, message, mirrored, raw};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use mate_http::{Failed, Response};
+use mate_http::Failed;
 use serde_json::{json, value::RawValue};
 use std::{sync::Arc, time::Duration};
 
@@ -46,20 +46,6 @@ fn of(method: &'static str, params: &RawValue) -> HeaderMap {
         headers.insert(NAME, name);
     }
     headers
-}
-
-/// What a refusal with a status of its own comes to: the upstream's own error if it is one, and of this request.
-pub(super) async fn refusal(wire: &Wire, id: u64, response: Response) -> End {
-    let status = response.status().as_u16();
-    let (reply, _race, end) = Reply::new(None);
-    http_answer::read(wire, None, Source::Request(id), response, reply).await;
-    match end.await {
-        Ok(End::Answer(Answer::Error(fault))) => End::Answer(Answer::Error(fault)),
-        Ok(_) | Err(_) => {
-            wire.client.forget();
-            End::Unknown(format!("the upstream answered with HTTP {status} instead of a result"))
-        }
-    }
 }
 
 impl Wire {

@@ -11,6 +11,10 @@ pub(crate) trait Inbound: Send + Sync {
     async fn request(&self, origin: Option<u64>, request: &Request) -> Answer;
     /// Takes a notification.
     fn notification(&self, origin: Option<u64>, notification: Notification);
+    /// Whether it is told of roots: said in the greeting.
+    fn has_roots(&self) -> bool {
+        false
+    }
     /// The connection is new; what was known of it may be stale.
     fn connected(&self);
     /// A line for the log.

@@ -9,6 +9,7 @@ mod http;
 mod http_answer;
 mod http_new;
 mod inbound;
+mod own;
 mod progress;
 mod reply;
 mod sse;
@@ -111,11 +112,15 @@ impl Hello {
         }
     }
 
-    /// What we say of ourselves in the handshake.
-    pub(crate) fn ours() -> Box<RawValue> {
+    /// What we say of ourselves in the handshake; `roots`: that there are roots to ask for.
+    pub(crate) fn ours(roots: bool) -> Box<RawValue> {
+        let mut can = json!({ "elicitation": {} });
+        if roots {
+            can["roots"] = json!({});
+        }
         raw(&json!({
             "protocolVersion": VERSIONS[0],
-            "capabilities": { "roots": {}, "elicitation": {} },
+            "capabilities": can,
             "clientInfo": { "name": "agent-mate", "title": "Agent Mate", "version": env!("CARGO_PKG_VERSION") },
         }))
     }

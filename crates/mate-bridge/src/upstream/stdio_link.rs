@@ -1,6 +1,6 @@
 //! One running child: who writes to it, who reads from it, and what its death means.
 
-use super::{End, Hello, Inbound, Outgoing, Reply, dress::dress, inbound};
+use super::{End, Hello, Inbound, Outgoing, Reply, dress::dress, inbound, own::Own};
 use crate::{
     config::{Child, Limits},
     core::{
@@ -17,14 +17,12 @@ use std::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
-    sync::{Mutex as AsyncMutex, Semaphore},
+    sync::Mutex as AsyncMutex,
 };
 use tokio_util::sync::CancellationToken;
 
 /// Requests without an answer that are remembered, given-up ones included.
 const REMEMBERED: usize = 1024;
-/// Own requests of the upstream that are worked on at once.
-const OWN_REQUESTS: usize = 16;
 /// The id of our `initialize`; no other request has it.
 const HANDSHAKE: u64 = 0;
 /// The same of the question whether it speaks without sessions, and of the request by which it is listened to.
@@ -174,7 +172,7 @@ impl Link {
             self.discovered(hello).await;
             return Ok(());
         }
-        let refused = match self.ask(HANDSHAKE, "initialize", Hello::ours()).await? {
+        let refused = match self.ask(HANDSHAKE, "initialize", Hello::ours(self.inbound.has_roots())).await? {
             Answer::Result(result) => {
                 self.hello.set(Arc::new(Hello::read(&result)?)).ok();
                 let greeted = message::write_notification("notifications/initialized", None);
@@ -340,7 +338,7 @@ impl Link {
 
     async fn read(self: Arc<Self>, stdout: Box<dyn AsyncRead + Send + Unpin>) {
         let mut lines = Lines::new(stdout, self.limits.message);
-        let own = Arc::new(Semaphore::new(OWN_REQUESTS));
+        let own = Own::default();
         let why = loop {
             let line = tokio::select! {
                 line = lines.next() => line,
@@ -360,20 +358,24 @@ impl Link {
         self.end(&why);
     }
 
-    fn take(self: &Arc<Self>, text: &[u8], own: &Arc<Semaphore>) {
+    fn take(self: &Arc<Self>, text: &[u8], own: &Own) {
         match inbound::read(&*self.inbound, text) {
             None => {}
             Some(Message::Response(response)) => self.take_response(response),
             Some(Message::Notification(notification)) => self.inbound.notification(None, notification),
             Some(Message::Request(request)) => {
-                let Ok(permit) = Arc::clone(own).try_acquire_owned() else {
-                    return self.inbound.diagnostic("it asks too much at once; a request of it was dropped");
-                };
+                let Some(taken) = own.take(&request, &*self.inbound) else { return };
                 let link = Arc::clone(self);
                 tokio::spawn(async move {
-                    let text = inbound::answer(Arc::clone(&link.inbound), None, request).await;
-                    link.write(&text, || true).await.ok();
-                    drop(permit);
+                    let answered = async {
+                        let text = inbound::answer(Arc::clone(&link.inbound), None, request).await;
+                        link.write(&text, || true).await.ok();
+                    };
+                    tokio::select! {
+                        () = answered => {}
+                        () = link.dead.cancelled() => {}
+                    }
+                    drop(taken);
                 });
             }
         }

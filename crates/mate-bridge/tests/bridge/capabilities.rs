@@ -59,7 +59,7 @@ fn rich(stream: DuplexStream) {
                     out.push(json!({ "jsonrpc": "2.0", "id": "e", "method": "elicitation/create", "params": { "message": "sure?", "requestedSchema": { "type": "object" } } }));
                 }
                 Some(_) => {}
-                None if m["id"] == "r" => assert_eq!(m["result"]["roots"][0]["uri"], "file:///tmp/a%20b"),
+                None if m["id"] == "r" => assert_eq!(m["error"]["code"], -32601),
                 None if m["id"] == "s" => assert!(m["error"].is_object()),
                 None if m["id"] == "e" => {
                     let said = m["result"].to_string();
@@ -157,6 +157,55 @@ async fn progress_logs_elicitation_and_list_changes_find_their_way() {
     }
     let listed = client.ask(3, "tools/list", &json!({})).await;
     assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 3);
+}
+
+/// An upstream whose tool `where` gives what its client has said of roots: in the greeting, and when it is asked.
+fn rooted(stream: DuplexStream) {
+    tokio::spawn(async move {
+        let (reader, mut writer) = tokio::io::split(stream);
+        let mut lines = BufReader::new(reader).lines();
+        let (mut can, mut call) = (Value::Null, Value::Null);
+        while let Ok(Some(line)) = lines.next_line().await {
+            let m: Value = serde_json::from_str(&line).unwrap();
+            let answer = |id: &Value, result: Value| json!({ "jsonrpc": "2.0", "id": id, "result": result });
+            let out = match m["method"].as_str() {
+                Some("initialize") => {
+                    can = m["params"]["capabilities"]["roots"].clone();
+                    answer(
+                        &m["id"],
+                        json!({ "protocolVersion": "2025-11-25", "serverInfo": { "name": "rooted", "version": "1" },
+                                "capabilities": { "tools": {} } }),
+                    )
+                }
+                Some("tools/list") => answer(
+                    &m["id"],
+                    json!({ "tools": [{ "name": "where", "inputSchema": { "type": "object" } }] }),
+                ),
+                Some("tools/call") => {
+                    call = m["id"].clone();
+                    json!({ "jsonrpc": "2.0", "id": "r", "method": "roots/list" })
+                }
+                None if m["id"] == "r" => {
+                    let said = json!([can, m["result"]["roots"][0]["uri"], m["error"]["code"]]).to_string();
+                    answer(&call, json!({ "content": [{ "type": "text", "text": said }] }))
+                }
+                Some(_) | None => continue,
+            };
+            writer.write_all(format!("{out}\n").as_bytes()).await.unwrap();
+        }
+    });
+}
+
+/// A server that takes folders as arguments puts its client's roots in their place.
+#[tokio::test]
+async fn the_workspace_is_told_as_a_root_only_where_that_is_wished() {
+    let mut told = connection("told", task_upstream());
+    told.roots = true;
+    let specs = vec![told, connection("untold", task_upstream())];
+    let rig = rig(specs, Children::task(rooted), Limits::default()).await;
+    let mut client = rig.client().await;
+    assert_eq!(text(&client.call(1, "told__where", &json!({})).await), r#"[{},"file:///tmp/a%20b",null]"#);
+    assert_eq!(text(&client.call(2, "untold__where", &json!({})).await), "[null,null,-32601]");
 }
 
 #[tokio::test]

@@ -5,7 +5,10 @@ use http::{HeaderName, HeaderValue, Method, header};
 use mate_bridge::Limits;
 use mate_http::{Client, Endpoint, Request, Response, Trust};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 struct Http<'a> {
     rig: &'a Rig,
@@ -58,6 +61,7 @@ impl<'a> Http<'a> {
 }
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 fn value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap()
@@ -157,9 +161,44 @@ async fn an_answer_that_takes_its_time_becomes_a_stream_and_progress_comes_first
 
     let mut response = http.post(&call(2, json!({ "never": true }))).await;
     assert_eq!(response.headers()["content-type"], "text/event-stream");
-    assert_eq!(response.chunk().await.unwrap().unwrap(), ": still here\n\n");
+    let first = response.chunk().await.unwrap().unwrap();
+    assert!(first.starts_with(b"id: stream-") && first.ends_with(b"\nretry: 500\ndata: \n\n"), "{first:?}");
     drop(response);
     assert_eq!(rig.bridge.in_flight().len(), 1, "hanging up is no cancel");
+}
+
+static OPEN: AtomicBool = AtomicBool::new(false);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn g04_who_comes_back_for_a_stream_hears_the_rest_once_and_nothing_is_done_again() {
+    let answer = |m: &Value| {
+        while m["method"] == "tools/call" && !OPEN.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        (m["method"] == "tools/call").then(|| r#"{"content":[{"type":"text","text":"ok"}]}"#.to_owned())
+    };
+    let limits = Limits { quiet: Duration::from_millis(50), ..Limits::default() };
+    let rig = rig(vec![connection("up", task_upstream())], Children::task(scripted(answer)), limits).await;
+    let http = Http::open(&rig).await;
+    let mut response = http.post(&call(1, json!({}))).await;
+    let first = String::from_utf8(response.chunk().await.unwrap().unwrap().to_vec()).unwrap();
+    let id = first.lines().next().unwrap().strip_prefix("id: ").unwrap().to_owned();
+    drop(response);
+    let back = |id: &str| http.request(Method::GET).header(LAST_EVENT, value(id));
+    let rest = loop {
+        let response = http.send(back(&id)).await;
+        if response.status().as_u16() == 200 {
+            break response;
+        }
+        assert_eq!(response.status().as_u16(), 400);
+    };
+    OPEN.store(true, Ordering::SeqCst);
+    let rest = String::from_utf8(rest.body(1 << 20).await.unwrap()).unwrap();
+    assert!(rest.contains("\"id\":1") && rest.contains("\"ok\""), "{rest}");
+    until("it counts as delivered", || *rig.notes.delivered.lock().unwrap() == ["op_1"]).await;
+    assert_eq!(http.status(back(&id)).await, 400, "once");
+    assert_eq!(http.status(back("stream-99")).await, 400);
+    assert_eq!(rig.notes.outcomes(), ["answered"]);
 }
 
 #[tokio::test]
@@ -209,10 +248,7 @@ async fn g04_an_answer_that_did_not_leave_whole_was_not_delivered() {
         let response = http.post(&request(number, "tools/call", params)).await;
         until("the outcome", || rig.notes.outcomes().len() as u64 == number).await;
         drop(response);
-        until("the caller is gone", || {
-            rig.notes.undelivered.load(std::sync::atomic::Ordering::Relaxed) == number
-        })
-        .await;
+        until("the caller is gone", || rig.notes.undelivered.load(Ordering::Relaxed) == number).await;
         assert!(rig.notes.delivered.lock().unwrap().is_empty());
     }
     let params = json!({ "name": "up__get", "arguments": { "bytes": LARGE } });

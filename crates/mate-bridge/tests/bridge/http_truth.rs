@@ -189,3 +189,53 @@ async fn a_stream_that_breaks_off_is_read_on_and_the_call_is_not_sent_again() {
     assert_eq!(calls.load(std::sync::atomic::Ordering::Relaxed), 1);
     assert_eq!(rig.notes.outcomes(), ["answered"]);
 }
+
+/// An upstream that answers a call with this status and text, where `ID` stands for the call's id.
+async fn with_status(status: u16, text: &'static str, new: bool) -> String {
+    let handle = move |body: String| async move {
+        let m: Value = serde_json::from_str(&body).unwrap();
+        let json = [("content-type", "application/json")];
+        let id = m["id"].to_string();
+        if m["method"] == "tools/call" {
+            let status = http::StatusCode::from_u16(status).unwrap();
+            return (status, json, text.replace("ID", &id));
+        }
+        let result = match m["method"].as_str() {
+            Some("server/discover") if new => {
+                json!({ "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } })
+                    .to_string()
+            }
+            _ => crate::support::standard(&m).unwrap_or_else(|| "{}".into()),
+        };
+        (http::StatusCode::OK, json, format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}"))
+    };
+    let app = axum::Router::new().route("/mcp", axum::routing::post(handle));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    url
+}
+
+#[tokio::test]
+async fn g05_an_upstreams_own_answer_to_this_very_call_counts_whatever_its_status() {
+    let error = r#"{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"bad"}}"#;
+    let result = r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}"#;
+    let another = r#"{"jsonrpc":"2.0","id":999999,"error":{"code":-32602,"message":"bad"}}"#;
+    for new in [false, true] {
+        for (status, text, outcome) in [
+            (400, error, "rpc_error"),
+            (404, error, "rpc_error"),
+            (500, error, "rpc_error"),
+            (201, result, "answered"),
+            (202, "", "unknown"),
+            (400, "bad request", "unknown"),
+            (400, another, "unknown"),
+            (500, result, "unknown"),
+        ] {
+            let url = with_status(status, text, new).await;
+            let rig = rig(vec![connection("up", http(&url))], Children::default(), Limits::default()).await;
+            let answer = rig.client().await.call(1, "up__get", &json!({})).await;
+            assert_eq!(rig.notes.outcomes(), [outcome], "{status} {text} new: {new}: {answer}");
+        }
+    }
+}

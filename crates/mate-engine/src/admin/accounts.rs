@@ -66,7 +66,7 @@ impl Engine {
         if account.disabled_at.is_some() {
             return Ok(account);
         }
-        match self.ledger.disable_account(account.id, self.writing_time().await?).await {
+        match self.ledger.disable_account(account.id, self.cautious_time().await?).await {
             Ok(()) => self.tell_of_account(who, &account, EventType::AccountDisabled).await,
             // Somebody was faster: the wish is fulfilled.
             Err(LedgerError::NotFound(_)) => {}

@@ -137,6 +137,59 @@ pub fn command(words: &[String]) -> Result<(), EngineError> {
     }
 }
 
+/// Refuses an address that holds a credential: addresses are kept, shown and sent on in clear.
+///
+/// # Errors
+/// What is wrong.
+pub fn open_address(text: &str) -> Result<(), &'static str> {
+    let query = text.split_once('?').map_or("", |(_, query)| query);
+    let named = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        !value.is_empty() && mate_guard::names_secret(name)
+    };
+    let authority =
+        text.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    if authority.contains('@') || query.split(['&', ';']).any(named) {
+        return Err(
+            "holds a credential, and addresses are kept in clear: give it as a header, with --header NAME, where the server \
+             takes one",
+        );
+    }
+    Ok(())
+}
+
+/// Refuses words of a command that hold a credential: `--token X`, `--api-key=X`, `KEY=X`, an address with one. Other
+/// programs see them.
+///
+/// # Errors
+/// What is wrong.
+pub fn open_words(words: &[String]) -> Result<(), &'static str> {
+    const WHY: &str = "hold a credential, and words of a command are kept in clear and seen by other programs: let the \
+        program read it from a variable, with --secret-env NAME";
+    for (at, word) in words.iter().enumerate() {
+        let option = word.starts_with('-');
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let value = match value {
+            "" if option && !word.contains('=') => words.get(at + 1).map_or("", String::as_str),
+            value => value,
+        };
+        let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+        let told = plain && mate_guard::names_secret(name) && is_credential(value);
+        if told || (word.contains("://") && open_address(word).is_err()) {
+            return Err(WHY);
+        }
+    }
+    Ok(())
+}
+
+/// Neither another option, nor a path, nor a name of a variable, nor a word of prose.
+fn is_credential(value: &str) -> bool {
+    value.len() >= 8
+        && !value.starts_with(['-', '/', '.', '~', '$', '@'])
+        && value.bytes().any(|b| b.is_ascii_digit())
+        && !value.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+}
+
 /// The address of an upstream: `http` or `https`, a host, and no credentials in it.
 ///
 /// # Errors
@@ -159,6 +212,7 @@ pub fn url(text: &str) -> Result<(), EngineError> {
     if text.contains('#') {
         return wrong("must not have a fragment");
     }
+    open_address(text).or_else(wrong)?;
     match split_port(authority) {
         Some((host, port))
             if !host.is_empty() && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|p| p > 0)) =>
@@ -230,6 +284,8 @@ pub fn is_tool_field(text: &str) -> bool {
     text.len() <= 256
         && text.rsplit_once('.').is_some_and(|(tool, field)| !tool.is_empty() && !field.is_empty())
         && text.chars().all(|c| !c.is_control() && !c.is_whitespace())
+        // For every tool; another pattern would match nothing.
+        && !text.strip_prefix("*.").unwrap_or(text).contains('*')
 }
 
 /// When something ends: a moment in RFC 3339, or a time from now such as `30d`, `12h`, `90m`, `45s`, `2w`.
@@ -284,6 +340,44 @@ mod tests {
             assert!(!is_name(bad), "{bad}");
         }
         assert!(connection_name("agent_mate").is_err() && connection_name("agent-mate").is_ok());
+    }
+
+    #[test]
+    fn g09_what_is_kept_in_clear_holds_no_credential() {
+        for bad in [
+            "api_key=S",
+            "token=S",
+            "key=S",
+            "a=b&sig=S",
+            "password=S",
+            "client_secret=S",
+            "access_token=S",
+            "accessToken=S",
+        ] {
+            assert!(url(&format!("http://127.0.0.1:1/mcp?{bad}")).is_err(), "{bad}");
+        }
+        for good in ["author=a", "design=x", "token=", "max_tokens=5", "region=eu"] {
+            assert!(url(&format!("http://127.0.0.1:1/mcp?{good}")).is_ok(), "{good}");
+        }
+        let words = |text: &str| open_words(&text.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        for bad in [
+            "x --token hunter2-hunter2",
+            "x --api-key=hunter2-hunter2",
+            "env API_KEY=hunter2-hunter2 x",
+            "x http://127.0.0.1/?sig=a&b=c",
+            "x http://u:p@127.0.0.1/",
+        ] {
+            assert!(words(bad).is_err(), "{bad}");
+        }
+        for good in [
+            "x --key-file /etc/keys/1234567890",
+            "x --token API_TOKEN_1",
+            "x --token",
+            "x --auth oauth",
+            "x --token=$TOKEN_12345",
+        ] {
+            assert!(words(good).is_ok(), "{good}");
+        }
     }
 
     #[test]

@@ -55,6 +55,8 @@ pub struct NewConnection {
     pub effect: Option<EffectClass>,
     /// How calls whose outcome is unknown are looked for.
     pub verify: Vec<Recipe>,
+    /// The session's workspace is told to the upstream as its root.
+    pub workspace_root: bool,
 }
 
 impl fmt::Debug for NewConnection {
@@ -90,7 +92,10 @@ impl NewConnection {
         self.check_headers()?;
         let fields = &self.allow_fields;
         if fields.len() > MANY || !fields.iter().all(|field| check::is_tool_field(field)) {
-            return Err(EngineError::invalid("allow_fields", "must be at most 100 of the form TOOL.FIELD"));
+            return Err(EngineError::invalid(
+                "allow_fields",
+                "must be at most 100, each TOOL.FIELD, or *.FIELD for every tool",
+            ));
         }
         recipes::check(&self.verify, fields)
     }
@@ -156,6 +161,7 @@ impl NewConnection {
             secret_env: self.secret_env.keys().cloned().collect(),
             headers: self.headers.keys().cloned().collect(),
             verify: self.verify.clone(),
+            workspace_root: self.workspace_root,
         }
     }
 }
@@ -186,7 +192,7 @@ impl Engine {
         new.check()?;
         let id = ConnectionId::new(id);
         let sealed = match new.secrets()? {
-            Some(clear) => Some(self.seal_for(id, &clear)?),
+            Some(clear) => Some(self.seal_for(id, &clear).await?),
             None => None,
         };
         let connection = Connection {
@@ -207,11 +213,10 @@ impl Engine {
         }
     }
 
-    pub(super) fn seal_for(&self, id: ConnectionId, clear: &[u8]) -> Result<Vec<u8>, EngineError> {
+    pub(super) async fn seal_for(&self, id: ConnectionId, clear: &[u8]) -> Result<Vec<u8>, EngineError> {
         let id = id.to_string();
         let place = Place { table: "connections", id: &id, column: "sealed" };
-        let sealed = self.vault.seal(place, clear, self.entropy.as_ref());
-        sealed.map_err(|error| EngineError::Internal(error.to_string()))
+        self.seal(place, clear).await
     }
 
     /// The connection with this name or id, without its secrets.
@@ -260,7 +265,7 @@ impl Engine {
     ) -> Result<Connection, EngineError> {
         self.demand_here(who, Verb::ConnectionRemove).await?;
         let connection = self.connection(who, name_or_id).await?;
-        let at = self.writing_time().await?;
+        let at = self.cautious_time().await?;
         let projects = self.ledger.granted_to(connection.id, Paging::MOST).await?;
         self.ledger.remove_connection(connection.id, at).await?;
         self.log_change(who, EventType::ConnectionRemoved, &connection.name);

@@ -228,7 +228,7 @@ impl Engine {
         if grant.revoked_at.is_some() {
             return Ok(named);
         }
-        let at = self.writing_time().await?;
+        let at = self.cautious_time().await?;
         let running = self.at_work(grant.project).await?;
         let data = json!({ "by": who.account, "grant": grant.id, "running_tasks": running });
         let draft = Draft { kind: EventType::GrantRevoked, task: None, turn: None, at, data };

@@ -1,7 +1,7 @@
 //! The first steps of a home: its key, its first account, project and token.
 
 use crate::{Engine, EngineError, Home};
-use mate_guard::{ApiToken, key_file};
+use mate_guard::{ApiToken, KeyPlace, key_file};
 use mate_model::{
     AccountId, Entropy, ProjectId, TokenId,
     event::{Draft, EventType},
@@ -37,7 +37,7 @@ pub struct Initialised {
 ///
 /// # Errors
 /// What the file system says; a key that is missing, open to others or damaged.
-pub fn create_home(home: &Home, key: &Path, entropy: &dyn Entropy) -> Result<(), EngineError> {
+pub fn create_home(home: &Home, key: &KeyPlace, entropy: &dyn Entropy) -> Result<(), EngineError> {
     home.create()
         .map_err(|error| EngineError::Internal(format!("cannot make {}: {error}", home.path().display())))?;
     let key =
@@ -58,6 +58,37 @@ impl Engine {
         mate_fault::point_async!("init.account_added");
         let project = self.first_project(&account).await?;
         mate_fault::point_async!("init.project_added");
+        let token = self.way_in(&account).await?;
+        Ok(Initialised { account, project, token })
+    }
+
+    /// Gives the oldest administrator a way in again, for whoever can write the home: enables the account if need be, makes an
+    /// unlimited token that does not end, and writes the token's file.
+    ///
+    /// # Errors
+    /// `not_lost` while an administrator has such a token in force: nothing is changed; `not_initialised`; the stores' and
+    /// the file system's.
+    pub async fn recover_way_in(&self) -> Result<(Account, ApiToken), EngineError> {
+        if self.ledger.has_way_in().await? {
+            return Err(EngineError::refused(
+                "not_lost",
+                "an administrator has an unlimited token in force: make another one with it, by `agent-mate token add`",
+            ));
+        }
+        let accounts = self.ledger.accounts(None, 500).await?.items;
+        let account = accounts.into_iter().find(|account| account.admin).ok_or_else(|| {
+            EngineError::refused("not_initialised", "the home has no administrator: run `agent-mate init`")
+        })?;
+        if account.disabled_at.is_some() {
+            self.ledger.enable_account(account.id).await?;
+        }
+        let token = self.way_in(&account).await?;
+        tracing::warn!(account = %account.name, "a lost way in was made anew on this machine");
+        Ok((account, token))
+    }
+
+    /// An unlimited token of an account, in the token's file and then in the ledger.
+    async fn way_in(&self, account: &Account) -> Result<ApiToken, EngineError> {
         let token = ApiToken::mint(self.entropy.as_ref());
         // The file first: a token in the ledger says that all is done.
         write_token(&self.home.token(), token.reveal())
@@ -75,7 +106,7 @@ impl Engine {
             last_used_at: None,
         };
         self.ledger.add_token(&row).await?;
-        Ok(Initialised { account, project, token })
+        Ok(token)
     }
 
     async fn first_account(&self) -> Result<Account, EngineError> {

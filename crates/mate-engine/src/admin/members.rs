@@ -64,7 +64,7 @@ impl Engine {
         let project = self.project(who, project, Verb::MemberRemove).await?;
         let account = self.find_account(account).await?.ok_or(EngineError::NotFound)?;
         self.leave_an_owner(project.id, account.id).await?;
-        let at = self.writing_time().await?;
+        let at = self.cautious_time().await?;
         let running = self.at_work(project.id).await?;
         let data = json!({ "by": who.account, "account": account.id, "running_tasks": running });
         let draft = Draft { kind: EventType::MemberRemoved, task: None, turn: None, at, data };

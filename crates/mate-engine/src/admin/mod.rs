@@ -16,6 +16,7 @@ mod renew;
 mod rotate;
 pub mod runtimes;
 pub mod sessions;
+mod set_connection;
 pub mod tokens;
 mod told;
 
@@ -27,21 +28,38 @@ pub use page::{Listing, Paging};
 pub use policies::{NamedPolicy, PolicyReport};
 pub(crate) use projects::same_person;
 pub use renew::PinnedGrant;
+pub use rotate::{Rotated, Rotation};
 pub use runtimes::Patience;
 pub use sessions::NamedSession;
+pub use set_connection::ConnectionChange;
 pub use tokens::{NewToken, Shown};
 
 use crate::{Engine, EngineError};
 use mate_model::Micros;
+use mate_store::LedgerError;
 
 impl Engine {
     /// The time, for a change: refused when the clock stands before what the ledger has seen.
     ///
     /// # Errors
-    /// [`EngineError::Unavailable`], and the ledger's.
+    /// [`EngineError::ClockBehind`], and the ledger's.
     pub(crate) async fn writing_time(&self) -> Result<Micros, EngineError> {
         let now = self.clock.now();
         self.ledger.observe_time(now).await?;
         Ok(now)
+    }
+
+    /// The time, for what only ends or narrows something: a stop, a revocation, a refusal. With a clock that is behind,
+    /// the highest time that the ledger has seen: nobody is kept from it.
+    ///
+    /// # Errors
+    /// The ledger's.
+    pub(crate) async fn cautious_time(&self) -> Result<Micros, EngineError> {
+        let now = self.clock.now();
+        match self.ledger.observe_time(now).await {
+            Ok(()) => Ok(now),
+            Err(LedgerError::ClockBehind { highest, .. }) => Ok(highest),
+            Err(error) => Err(error.into()),
+        }
     }
 }

@@ -57,7 +57,7 @@ impl Engine {
             name: name.to_owned(),
             text,
             created_by: who.account,
-            created_at: self.writing_time().await?,
+            created_at: self.cautious_time().await?,
             removed_at: None,
         };
         if let Some(first) = self.ledger.policy(policy.id).await? {

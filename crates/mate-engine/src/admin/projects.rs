@@ -132,7 +132,7 @@ impl Engine {
         if project.archived_at.is_some() {
             return Ok(project);
         }
-        let at = self.writing_time().await?;
+        let at = self.cautious_time().await?;
         let data = json!({ "by": who.account, "running_tasks": self.at_work(project.id).await? });
         let draft = Draft { kind: EventType::ProjectArchived, task: None, turn: None, at, data };
         match self.ledger.archive_project(project.id, at, draft).await {

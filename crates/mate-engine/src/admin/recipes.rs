@@ -17,7 +17,9 @@ pub(super) fn check(recipes: &[Recipe], fields: &[String]) -> Result<(), EngineE
         check::globs(&recipe.tools).map_err(|error| wrong(index, error.to_string()))?;
         let may_use = |name: &str| {
             let tools = fields.iter().filter_map(|field| field.strip_suffix(name)?.strip_suffix('.'));
-            tools.into_iter().any(|tool| recipe.tools.iter().any(|glob| mate_guard::matches(glob, tool)))
+            tools
+                .into_iter()
+                .any(|tool| tool == "*" || recipe.tools.iter().any(|glob| mate_guard::matches(glob, tool)))
         };
         recipe.check(&may_use).map_err(|bad| wrong(index, bad.to_string()))?;
     }

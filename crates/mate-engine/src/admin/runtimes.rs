@@ -95,7 +95,7 @@ impl Engine {
     pub async fn remove_runtime(&self, who: &Principal, name_or_id: &str) -> Result<Runtime, EngineError> {
         self.demand_here(who, Verb::RuntimeRemove).await?;
         let runtime = self.runtime(who, name_or_id).await?;
-        self.ledger.remove_runtime(runtime.id, self.writing_time().await?).await?;
+        self.ledger.remove_runtime(runtime.id, self.cautious_time().await?).await?;
         Ok(runtime)
     }
 }

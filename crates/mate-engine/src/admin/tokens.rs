@@ -3,7 +3,7 @@
 use super::{Listing, Paging, check};
 use crate::{Engine, EngineError, Needs, Principal, Verb};
 use mate_guard::ApiToken;
-use mate_model::{Micros, TokenId, event::EventType, records::Token, words::Role};
+use mate_model::{AccountId, Micros, TokenId, event::EventType, records::Token, words::Role};
 use mate_store::LedgerError;
 use serde_json::json;
 use uuid::Uuid;
@@ -49,6 +49,9 @@ impl Engine {
             }
             other => other?,
         };
+        if account.id != who.account {
+            self.reaches_no_further(who, account.id, &new).await?;
+        }
         if account.disabled_at.is_some() {
             return Err(EngineError::refused("account_disabled", "the account is disabled: use another one"));
         }
@@ -82,6 +85,28 @@ impl Engine {
     }
 
     /// The end of a new token: not later than that of the token it is made with.
+    /// Who makes a token can read it, and so could act as its account: refuses where that can do more in some project than
+    /// who asks can do there.
+    async fn reaches_no_further(
+        &self,
+        who: &Principal,
+        account: AccountId,
+        new: &NewToken,
+    ) -> Result<(), EngineError> {
+        let project = match &new.project {
+            Some(project) => Some(self.project(who, project, Verb::ProjectShow).await?.id),
+            None => None,
+        };
+        if self.ledger.reaches_further(account, who.account, project, new.role).await? {
+            return Err(EngineError::refused(
+                "reaches_further",
+                "this account may do more in a project than you: it makes its tokens itself, with one that it has; the first \
+                 one is made before it becomes a member",
+            ));
+        }
+        Ok(())
+    }
+
     async fn no_later_than_own(
         &self,
         who: &Principal,
@@ -131,7 +156,7 @@ impl Engine {
             return Ok(token);
         }
         self.keep_a_way_in(&token).await?;
-        match self.ledger.revoke_token(id, self.writing_time().await?).await {
+        match self.ledger.revoke_token(id, self.cautious_time().await?).await {
             Ok(()) => {
                 self.log_change(who, EventType::TokenRevoked, &id.to_string());
                 let data = json!({ "by": who.account, "token": id, "account": token.account });
@@ -144,27 +169,29 @@ impl Engine {
         self.visible_token(who, id).await
     }
 
-    /// Refuses to revoke the last unlimited token in force of an administrator: nobody could make another.
+    /// Refuses to revoke the last unlimited token of an administrator that does not end: nobody could make another. One that
+    /// ends is no way in that lasts: it can be revoked, and does not stand in for one that does.
     async fn keep_a_way_in(&self, token: &Token) -> Result<(), EngineError> {
         let account = self.ledger.account(token.account).await?;
-        if token.project.is_some() || token.role.is_some() || account.is_none_or(|account| !account.admin) {
+        let lasts = token.project.is_none() && token.role.is_none() && token.expires_at.is_none();
+        if !lasts || account.is_none_or(|account| !account.admin) {
             return Ok(());
         }
-        let now = self.clock.now();
         let all = self.ledger.tokens(token.account, None, 500).await?.items;
         let other = all.iter().any(|other| {
             other.id != token.id
                 && other.project.is_none()
                 && other.role.is_none()
                 && other.revoked_at.is_none()
-                && other.expires_at.is_none_or(|end| now < end)
+                && other.expires_at.is_none()
         });
         if other {
             return Ok(());
         }
         Err(EngineError::refused(
             "last_token",
-            "this is the administrator's last token: make another first with `agent-mate token add`",
+            "this is the administrator's last unlimited token that does not end: make another such first with `agent-mate \
+             token add`",
         ))
     }
 

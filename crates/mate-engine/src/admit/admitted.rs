@@ -6,7 +6,7 @@ use super::{
     twins::{TwinGuard, TwinKey},
 };
 use crate::spill::Slot;
-use mate_model::{Micros, OperationId, operation::Permit, records::Operation, words::EffectClass};
+use mate_model::{GrantId, Micros, OperationId, operation::Permit, records::Operation, words::EffectClass};
 use serde_json::Value;
 
 /// The leave to send one call, once.
@@ -14,6 +14,8 @@ use serde_json::Value;
 pub struct Go {
     pub(super) permit: Permit,
     pub(super) class: EffectClass,
+    /// The grant that it was judged under.
+    pub(super) grant: GrantId,
     pub(super) turn: CurrentTurn,
     pub(super) twin: Option<TwinGuard>,
     pub(super) settles: Vec<Operation>,

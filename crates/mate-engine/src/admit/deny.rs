@@ -94,6 +94,22 @@ impl Admission {
         Ok(Admitted::Refused(format!("{why}. The call was NOT made. {next}")))
     }
 
+    /// A call before the turn's prompt was intended.
+    pub(super) async fn too_early(
+        &self,
+        request: &Request<'_>,
+        turn: CurrentTurn,
+        requested_at: Micros,
+    ) -> Result<Admitted, EngineError> {
+        let why = Why {
+            reason: DenyReason::NoTurn,
+            text: "the task has not begun: its prompt was not sent yet",
+            next: "Call again in a moment.",
+            decided: Decided::by_admission(),
+        };
+        self.deny_for(request, turn, requested_at, None, why).await
+    }
+
     /// Records a call that the bridge refused, for the reason that the ledger gives now.
     pub(super) async fn refused_as(
         &self,
@@ -131,6 +147,7 @@ pub(super) const fn next_step(reason: DenyReason) -> &'static str {
         | DenyReason::Forbidden
         | DenyReason::DefinitionChanged
         | DenyReason::LimitReached => "Do not try it again; say in your report that it was not allowed.",
+        DenyReason::GrantChanged => "If it is still wanted, call again: it is judged anew.",
         DenyReason::BadArguments => "Correct the arguments and call again.",
         DenyReason::AfterStop | DenyReason::NoTurn => "End your turn now.",
         DenyReason::MayHaveHappened => {

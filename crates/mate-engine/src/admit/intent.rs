@@ -6,20 +6,20 @@ use super::{
     decided::Decided,
     deny::next_step,
     replay::{Passage, Way},
-    request::{Imprint, Request},
+    request::{Imprint, Request, fields_of},
     standing::{Allowed, Asked, Barred, Standing},
     twins::{TwinGuard, TwinKey},
 };
 use crate::{EngineError, spill::Slot};
 use mate_model::{
-    ConnectionId, Micros, OperationId,
+    ConnectionId, GrantId, Micros, OperationId,
     event::{Draft, EventType},
     operation::{OperationCommand, OperationState, Permit},
     records::{Connection, Grant, Operation},
     words::{DenyReason, EffectClass},
 };
 use mate_store::Change;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What the replay guard leaves of a call.
 pub(super) enum Passed {
@@ -27,6 +27,17 @@ pub(super) enum Passed {
     Free(Way),
     /// It does not, and this is its answer.
     Answered(Admitted),
+}
+
+/// What was intended, as it was judged and asked under.
+pub(super) struct Intended<'a> {
+    pub(super) operation: OperationId,
+    pub(super) turn: CurrentTurn,
+    pub(super) leave: Leave,
+    /// The grant, and what it makes of the call.
+    pub(super) terms: (GrantId, EffectClass),
+    /// What decided at the first read.
+    pub(super) first: &'a Value,
 }
 
 impl Admission {
@@ -52,10 +63,16 @@ impl Admission {
                 "No task is running in this session. The call was NOT made.".to_owned(),
             ));
         };
+        if !self.has_begun() {
+            return self.too_early(request, turn, requested_at).await;
+        }
         let standing = match self.look(turn).await? {
             Ok(standing) => standing,
             Err((reason, why)) => return self.deny(request, turn, requested_at, None, reason, &why).await,
         };
+        if let Some(why) = self.unnameable(request) {
+            return self.deny(request, turn, requested_at, None, DenyReason::UnknownTool, why).await;
+        }
         let Some(connection) = request.connection else {
             let why = format!("no tool named `{}` is granted to this task", request.tool);
             return self.deny(request, turn, requested_at, None, DenyReason::UnknownTool, &why).await;
@@ -74,7 +91,8 @@ impl Admission {
             digest: imprint.digest.clone(),
         };
         if let Some(state) = request.continues {
-            let further = self.further_round(request, turn, &allowed, requested_at, state, &key).await?;
+            let further =
+                self.further_round(request, (turn, requested_at), (&allowed, class), state, &key).await?;
             if let Some(admitted) = further {
                 return Ok(admitted);
             }
@@ -135,6 +153,7 @@ impl Admission {
         let go = Go {
             permit,
             class,
+            grant: allowed.grant.id,
             turn,
             call,
             round: 1,
@@ -160,7 +179,7 @@ impl Admission {
         class: EffectClass,
         key: &TwinKey,
     ) -> Result<Passed, EngineError> {
-        Ok(Passed::Answered(match self.guard_replay(request, class, key).await? {
+        Ok(Passed::Answered(match self.guard_replay(request, turn, class, key).await? {
             Passage::Free(way) => return Ok(Passed::Free(way)),
             Passage::Refused(reason, why) => {
                 self.deny(request, turn, requested_at, Some(allowed), reason, &why).await?
@@ -172,6 +191,9 @@ impl Admission {
             Passage::Stored { operation, result, receipt } => {
                 self.redeliver(request, turn, operation).await?;
                 Admitted::Stored { operation, result, receipt }
+            }
+            Passage::Asked { operation, result } => {
+                self.ask_again(request, turn, requested_at, (operation, result)).await?
             }
         }))
     }
@@ -198,18 +220,22 @@ impl Admission {
     async fn further_round(
         &self,
         request: &Request<'_>,
-        turn: CurrentTurn,
-        allowed: &Allowed<'_>,
-        requested_at: Micros,
+        (turn, requested_at): (CurrentTurn, Micros),
+        (allowed, class): (&Allowed<'_>, EffectClass),
         state: &str,
         call: &TwinKey,
     ) -> Result<Option<Admitted>, EngineError> {
-        let _open = self.gate.read().await;
+        let open = self.gate.read().await;
         if self.current() == Some(turn) && !request.is_gone() {
             self.engine.ledger.observe_time(self.now()).await?;
             if let Some(admitted) = self.continue_round(request, state, turn, call.clone()).await? {
                 return Ok(Some(admitted));
             }
+        }
+        drop(open);
+        if let Some(before) = self.questions.was_answered(&self.question(state, call), call, turn) {
+            let (when, how) = ((turn, requested_at), (allowed, class));
+            return self.round_again(request, when, how, call, before).await.map(Some);
         }
         if state == "null" {
             return Ok(None);
@@ -238,34 +264,56 @@ impl Admission {
     }
 
     /// Records what the second read decided, where that is something else than the first.
-    async fn note_second(&self, go: &Go, second: &Decided) -> Result<(), EngineError> {
-        let Some(decision) = second.beside(&go.decision) else { return Ok(()) };
-        let operation = go.operation();
+    async fn note_second(
+        &self,
+        operation: OperationId,
+        first: &Value,
+        second: &Decided,
+    ) -> Result<(), EngineError> {
+        let Some(decision) = second.beside(first) else { return Ok(()) };
         self.journal.write(vec![Change::Decide { operation, decision }]).await?;
         Ok(())
     }
 
+    /// A fresh look, after an intent is durable: whether what was intended may go out.
+    pub(super) async fn read_again(
+        &self,
+        request: &Request<'_>,
+        intended: &Intended<'_>,
+    ) -> Result<(), (DenyReason, String)> {
+        let Intended { operation, turn, leave, terms: (grant, class), first } = *intended;
+        let standing = self.look(turn).await.map_err(not_recordable)??;
+        let Some(connection) = request.connection else {
+            return Err((DenyReason::UnknownTool, "the tool is gone".to_owned()));
+        };
+        match self.judge(&standing, request, connection) {
+            Ok(allowed) => {
+                self.note_second(operation, first, &allowed.decided).await.map_err(not_recordable)?;
+                same_terms(&allowed, request, grant, class)?;
+                match self.still_has_leave(turn, &allowed, request.tool, leave).await {
+                    Ok(stands) => stands,
+                    Err(error) => Err((DenyReason::NotRecordable, error.to_string())),
+                }
+            }
+            Err(barred) => {
+                if let Err(error) = self.note_second(operation, first, &barred.decided).await {
+                    tracing::warn!(%error, "what the second read decided could not be recorded");
+                }
+                Err((barred.reason, barred.why))
+            }
+        }
+    }
+
     /// The moment of admission: a fresh look, after the intent is durable.
     pub(super) async fn second_read(&self, request: &Request<'_>, go: Go) -> Result<Admitted, EngineError> {
-        let verdict = match self.look(go.turn).await {
-            Ok(Ok(standing)) => match request.connection {
-                Some(connection) => match self.judge(&standing, request, connection) {
-                    Ok(allowed) => match self.note_second(&go, &allowed.decided).await {
-                        Ok(()) => self.leave_stands(request, &allowed, &go).await,
-                        Err(error) => Err(not_recordable(error)),
-                    },
-                    Err(barred) => {
-                        if let Err(error) = self.note_second(&go, &barred.decided).await {
-                            tracing::warn!(%error, "what the second read decided could not be recorded");
-                        }
-                        Err((barred.reason, barred.why))
-                    }
-                },
-                None => Err((DenyReason::UnknownTool, "the tool is gone".to_owned())),
-            },
-            Ok(Err(refused)) => Err(refused),
-            Err(error) => Err(not_recordable(error)),
+        let intended = Intended {
+            operation: go.operation(),
+            turn: go.turn,
+            leave: go.leave,
+            terms: (go.grant, go.class),
+            first: &go.decision,
         };
+        let verdict = self.read_again(request, &intended).await;
         let Err((reason, why)) = verdict else {
             mate_fault::point_async!("admit.admitted");
             return Ok(Admitted::Go(Box::new(go)));
@@ -279,18 +327,6 @@ impl Admission {
             "The answer was NOT sent, and what became of the call is uncertain"
         };
         Ok(Admitted::Refused(format!("{why}. {made} ({operation}). {}", next_step(reason))))
-    }
-
-    async fn leave_stands(
-        &self,
-        request: &Request<'_>,
-        allowed: &Allowed<'_>,
-        go: &Go,
-    ) -> Result<(), (DenyReason, String)> {
-        match self.still_has_leave(go.turn, allowed, request.tool, go.leave).await {
-            Ok(stands) => stands,
-            Err(error) => Err((DenyReason::NotRecordable, error.to_string())),
-        }
     }
 
     async fn commit_intent(&self, operation: Operation, slot: Slot) -> Result<(Permit, Slot), EngineError> {
@@ -325,11 +361,9 @@ impl Admission {
     }
 
     pub(super) fn imprint(&self, request: &Request<'_>, connection: Option<&Connection>) -> Imprint {
-        let prefix = format!("{}.", request.tool);
         let fields =
             connection.map(|connection| connection.settings.allow_fields.as_slice()).unwrap_or_default();
-        let allowed: Vec<&str> =
-            fields.iter().filter_map(|field| field.strip_prefix(prefix.as_str())).collect();
+        let allowed = fields_of(fields, request.tool);
         Imprint::of(request, &self.digests, &allowed, &self.redactor)
     }
 
@@ -373,18 +407,26 @@ impl Admission {
         }
     }
 
+    /// Why a call could not be told from another one on record, if it could not: what makes calls equal, and what leave is
+    /// bound to, is what is written of them.
+    pub(super) fn unnameable(&self, request: &Request<'_>) -> Option<&'static str> {
+        let whole = self.is_nameable(request.tool) && self.is_nameable(request.connection_name);
+        (!whole).then_some(
+            "the tool's name holds a secret, a NUL character, or more than 200 characters: it cannot be recorded as it is",
+        )
+    }
+
+    /// Whether a name can be recorded as it is.
+    pub(super) fn is_nameable(&self, name: &str) -> bool {
+        self.clean(name) == name
+    }
+
     /// A text of the runtime's, fit for a column: redacted, bounded, without NUL.
     pub(super) fn clean(&self, text: &str) -> String {
         self.redactor.redact(text).chars().take(200).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
     }
 
-    pub(super) fn event(
-        &self,
-        kind: EventType,
-        operation: &Operation,
-        at: Micros,
-        more: serde_json::Value,
-    ) -> Draft {
+    pub(super) fn event(&self, kind: EventType, operation: &Operation, at: Micros, more: Value) -> Draft {
         let mut data = json!({
             "operation": operation.id,
             "connection": operation.connection_name,
@@ -396,6 +438,28 @@ impl Admission {
         }
         Draft { kind, task: Some(operation.task), turn: Some(operation.turn), at, data }
     }
+}
+
+pub(super) fn other_grant(asked: GrantId, now: GrantId) -> String {
+    format!("the call was judged under the grant {asked}, and {now} covers it now")
+}
+
+/// Whether the grant that a call was judged or asked under still covers it, and makes the same of it: limits are reserved,
+/// and crashes classified, by the grant and class of record.
+pub(super) fn same_terms(
+    allowed: &Allowed<'_>,
+    request: &Request<'_>,
+    grant: GrantId,
+    class: EffectClass,
+) -> Result<(), (DenyReason, String)> {
+    if allowed.grant.id != grant {
+        return Err((DenyReason::GrantChanged, other_grant(grant, allowed.grant.id)));
+    }
+    if class_of(allowed.grant, allowed.connection, request.says_read_only) != class {
+        let why = "what the call may change is taken for something else now".to_owned();
+        return Err((DenyReason::GrantChanged, why));
+    }
+    Ok(())
 }
 
 fn not_recordable(error: EngineError) -> (DenyReason, String) {

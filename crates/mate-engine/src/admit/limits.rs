@@ -100,8 +100,42 @@ fn named_amount(path: &str, arguments: &str) -> Result<Amount, Limited> {
 }
 
 impl Admission {
-    /// Takes a call of the grant's rate, and reserves a call and what it spends in the ledger. What is reserved stays
-    /// used, also when the call is never sent.
+    /// Takes a call of the grant's rate in this session, where it has one.
+    ///
+    /// # Errors
+    /// When the next one is due.
+    pub(super) fn take_rate(&self, grant: &Grant) -> Result<(), Limited> {
+        let Some(rate) = grant.terms.rate else { return Ok(()) };
+        self.rates.take(grant.id, rate, self.engine.clock.monotonic()).map_err(|wait| Limited {
+            reason: DenyReason::LimitReached,
+            why: format!(
+                "the grant allows {rate} calls in this session, and the next one in {}",
+                seconds(wait)
+            ),
+            next: Some("Wait that long, then call again; or go on with something else."),
+        })
+    }
+
+    /// Reserves a call, and what it spends, in the ledger. What is reserved stays used, also when the call is never sent.
+    ///
+    /// # Errors
+    /// The ledger's.
+    pub(super) async fn reserve_call(
+        &self,
+        grant: &Grant,
+        spend: Amount,
+    ) -> Result<Result<(), Limited>, EngineError> {
+        if grant.max_calls.is_none() && grant.terms.spend.is_none() {
+            return Ok(Ok(()));
+        }
+        if self.engine.ledger.reserve_call(grant.id, spend).await? {
+            return Ok(Ok(()));
+        }
+        let now = self.engine.ledger.grant(grant.id).await?;
+        Ok(Err(Limited::new(DenyReason::LimitReached, used_up(now.as_ref(), spend))))
+    }
+
+    /// Takes a call of the grant's rate, and reserves the rest.
     ///
     /// # Errors
     /// The ledger's.
@@ -114,26 +148,10 @@ impl Admission {
             Ok(spend) => spend,
             Err(limited) => return Ok(Err(limited)),
         };
-        if let Some(rate) = grant.terms.rate
-            && let Err(wait) = self.rates.take(grant.id, rate, self.engine.clock.monotonic())
-        {
-            return Ok(Err(Limited {
-                reason: DenyReason::LimitReached,
-                why: format!(
-                    "the grant allows {rate} calls in this session, and the next one in {}",
-                    seconds(wait)
-                ),
-                next: Some("Wait that long, then call again; or go on with something else."),
-            }));
+        match self.take_rate(grant) {
+            Ok(()) => self.reserve_call(grant, spend).await,
+            Err(limited) => Ok(Err(limited)),
         }
-        if grant.max_calls.is_none() && grant.terms.spend.is_none() {
-            return Ok(Ok(()));
-        }
-        if self.engine.ledger.reserve_call(grant.id, spend).await? {
-            return Ok(Ok(()));
-        }
-        let now = self.engine.ledger.grant(grant.id).await?;
-        Ok(Err(Limited::new(DenyReason::LimitReached, used_up(now.as_ref(), spend))))
     }
 
     /// Records and says that a limit stands in the way.

@@ -5,6 +5,8 @@
 //! admission: what was revoked before it is never sent.
 
 mod admitted;
+mod again;
+mod answers;
 mod asking;
 mod changed;
 mod decided;
@@ -17,6 +19,7 @@ mod late;
 mod limits;
 mod lineage;
 mod pins;
+mod questions;
 mod replay;
 mod request;
 mod rounds;
@@ -27,6 +30,7 @@ mod twins;
 mod upstream_task;
 
 pub use admitted::{Admitted, Go};
+pub use answers::Answering;
 pub use asking::{OwnAnswer, OwnCall, OwnVerdict};
 pub use explain::{Explanation, Now};
 pub use heard::Receipt;
@@ -38,6 +42,7 @@ pub use settle::Ended;
 pub(crate) use settle::{detail, recorded, settled_event};
 
 use crate::{Engine, EngineError, Spill, settings::ApprovalSettings};
+use answers::Answerable;
 use asking::Asks;
 use heard::Heard;
 use limits::Rates;
@@ -47,10 +52,10 @@ use mate_model::{
 };
 use mate_store::{JournalReader, JournalWriter};
 use pins::Seen;
-use rounds::Questions;
+use questions::Questions;
 use std::sync::{
     Arc, RwLock,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 use tokio::sync::watch;
 use twins::Twins;
@@ -82,6 +87,8 @@ pub struct Admission {
     redactor: Arc<Redactor>,
     next: AtomicU64,
     current: RwLock<Option<CurrentTurn>>,
+    /// The turn's prompt was intended: before that nothing is admitted.
+    begun: AtomicBool,
     /// Held shared from the last look at the turn to the permit, and alone while the desk closes.
     gate: tokio::sync::RwLock<()>,
     standing: RwLock<Option<Arc<Standing>>>,
@@ -91,6 +98,8 @@ pub struct Admission {
     noting: tokio::sync::Mutex<()>,
     twins: Twins,
     questions: Questions,
+    /// Calls in flight that may become tasks of their upstream.
+    answerable: Answerable,
     seen: Seen,
     rates: Rates,
     /// What waits for a person.
@@ -133,12 +142,14 @@ impl Admission {
             redactor,
             next,
             current: RwLock::new(None),
+            begun: AtomicBool::new(false),
             gate: tokio::sync::RwLock::default(),
             standing: RwLock::new(None),
             told: RwLock::new(None),
             noting: tokio::sync::Mutex::default(),
             twins: Twins::default(),
             questions: Questions::default(),
+            answerable: Answerable::default(),
             seen: Seen::default(),
             rates: Rates::default(),
             asks: Asks::default(),
@@ -171,8 +182,19 @@ impl Admission {
         self
     }
 
+    /// Says which turn is being made ready. Its calls are refused, and recorded, until [`Self::set_current`] says that
+    /// its prompt was intended: a start that is made again has no effect behind it.
+    pub fn prepare(&self, turn: CurrentTurn) {
+        self.now_is(Some(turn), false);
+    }
+
     /// Says which turn calls belong to from now on; none: every call is refused.
     pub fn set_current(&self, turn: Option<CurrentTurn>) {
+        self.now_is(turn, turn.is_some());
+    }
+
+    fn now_is(&self, turn: Option<CurrentTurn>, begun: bool) {
+        self.begun.store(begun, Ordering::Release);
         if let Ok(mut current) = self.current.write() {
             *current = turn;
         }
@@ -202,12 +224,18 @@ impl Admission {
         self.current.read().ok().and_then(|current| *current)
     }
 
+    /// Whether the turn's prompt was intended.
+    fn has_begun(&self) -> bool {
+        self.begun.load(Ordering::Acquire)
+    }
+
     /// Whether a tool may be listed, by the standing read last.
     #[must_use]
     pub fn lists(&self, connection: &str, tool: &str, says_read_only: bool, definition: &Definition) -> bool {
         let now = self.engine.clock.now();
         self.known_standing()
             .is_some_and(|standing| standing.lists(connection, tool, says_read_only, definition, now))
+            && self.is_nameable(tool)
     }
 
     /// Whether anything of the connection is granted, by the standing read last.
@@ -302,6 +330,11 @@ impl Admission {
     /// the words for the agent, where grants or policies refuse it.
     pub async fn refused_unlisted(&self, request: &Request<'_>, why: &str) -> Option<String> {
         let (turn, connection) = (self.current()?, request.connection?);
+        if let Some(why) = self.unnameable(request) {
+            let reason = DenyReason::UnknownTool;
+            self.refused(request, reason, why).await;
+            return Some(format!("{why}. The call was NOT made. {}", deny::next_step(reason)));
+        }
         let reason = match self.look(turn).await {
             Ok(Err((reason, _))) => reason,
             Ok(Ok(standing)) => match self.judge(&standing, request, connection) {

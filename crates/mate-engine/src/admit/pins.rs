@@ -4,7 +4,7 @@ use super::{Admission, standing::Standing};
 use crate::EngineError;
 use mate_guard::Definition;
 use mate_model::{
-    ConnectionId, GrantId,
+    ConnectionId, GrantId, Micros,
     event::{Draft, EventType},
     records::{Pin, PinChange},
 };
@@ -16,12 +16,25 @@ use std::{
 
 /// What the session's upstreams say of their tools, by the list that came last. Bounded by what a bridge takes of them.
 #[derive(Debug, Default)]
-pub(super) struct Seen(RwLock<BTreeMap<(ConnectionId, String), Arc<Definition>>>);
+pub(super) struct Seen(RwLock<BTreeMap<(ConnectionId, String), Said>>);
+
+/// What an upstream said of a tool, and when. What was said before a definition was accepted, or before another session
+/// heard something else, says nothing against that.
+#[derive(Clone, Debug)]
+struct Said {
+    definition: Arc<Definition>,
+    at: Micros,
+}
 
 impl Seen {
-    fn all(&self) -> Vec<(ConnectionId, String, Arc<Definition>)> {
+    fn all(&self) -> Vec<(ConnectionId, String, Said)> {
         let seen = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        seen.iter().map(|((on, tool), definition)| (*on, tool.clone(), Arc::clone(definition))).collect()
+        seen.iter().map(|((on, tool), said)| (*on, tool.clone(), said.clone())).collect()
+    }
+
+    fn at(&self, connection: ConnectionId, tool: &str) -> Option<Micros> {
+        let seen = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        seen.get(&(connection, tool.to_owned())).map(|said| said.at)
     }
 }
 
@@ -36,10 +49,15 @@ impl Pins {
         all
     }
 
-    /// Whether the definition is the pinned one; none when none is pinned.
+    /// Whether the definition is the pinned one, and no session has seen another since; none when none is pinned.
     pub(super) fn fits(&self, grant: GrantId, tool: &str, definition: &Definition) -> Option<bool> {
         let pins = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        pins.get(&grant)?.get(tool).map(|pin| pin.digest == definition.digest)
+        pins.get(&grant)?.get(tool).map(|pin| pin.digest == definition.digest && pin.change.is_none())
+    }
+
+    /// Whether another definition than the pinned one was seen.
+    pub(super) fn changed(&self, grant: GrantId, tool: &str) -> bool {
+        self.get(grant, tool).is_some_and(|pin| pin.change.is_some())
     }
 
     fn get(&self, grant: GrantId, tool: &str) -> Option<Pin> {
@@ -63,16 +81,15 @@ impl Admission {
         connection: ConnectionId,
         tools: Vec<(String, Arc<Definition>)>,
     ) -> Result<(), EngineError> {
+        let at = self.now();
+        let tools: Vec<_> =
+            tools.into_iter().map(|(tool, definition)| (connection, tool, Said { definition, at })).collect();
         {
             let mut seen = self.seen.0.write().unwrap_or_else(PoisonError::into_inner);
             seen.retain(|(known, _), _| *known != connection);
-            seen.extend(
-                tools.iter().map(|(tool, definition)| ((connection, tool.clone()), Arc::clone(definition))),
-            );
+            seen.extend(tools.iter().map(|(on, tool, said)| ((*on, tool.clone()), said.clone())));
         }
         let Some(standing) = self.known_standing() else { return Ok(()) };
-        let tools: Vec<_> =
-            tools.into_iter().map(|(tool, definition)| (connection, tool, definition)).collect();
         self.pin(&standing, &tools).await
     }
 
@@ -93,28 +110,30 @@ impl Admission {
         if known.iter().all(|grant| standing.pins.fits(grant.id, tool, definition) == Some(true)) {
             return Ok(());
         }
-        self.pin(standing, &[(connection, tool.to_owned(), Arc::new(definition.clone()))]).await
+        let at = self.seen.at(connection, tool).unwrap_or_else(|| self.now());
+        let said = Said { definition: Arc::new(definition.clone()), at };
+        self.pin(standing, &[(connection, tool.to_owned(), said)]).await
     }
 
     async fn pin(
         &self,
         standing: &Standing,
-        tools: &[(ConnectionId, String, Arc<Definition>)],
+        tools: &[(ConnectionId, String, Said)],
     ) -> Result<(), EngineError> {
         let now = self.now();
         let (mut fresh, mut changed) = (Vec::new(), Vec::new());
-        for (connection, tool, definition) in tools {
+        for (connection, tool, said) in tools {
             for grant in standing.in_force(*connection, tool, now) {
                 match standing.pins.get(grant.id, tool) {
                     None => fresh.push(Pin {
                         grant: grant.id,
                         tool: tool.clone(),
-                        digest: definition.digest.clone(),
-                        fields: definition.fields.clone(),
+                        digest: said.definition.digest.clone(),
+                        fields: said.definition.fields.clone(),
                         pinned_at: now,
                         change: None,
                     }),
-                    Some(pin) => changed.push((pin, Arc::clone(definition))),
+                    Some(pin) => changed.push((pin, said.clone())),
                 }
             }
         }
@@ -125,9 +144,9 @@ impl Admission {
                 standing.pins.put(pin);
             }
             for pin in fresh {
-                let seen = Definition { digest: pin.digest, fields: pin.fields };
+                let seen = Arc::new(Definition { digest: pin.digest, fields: pin.fields });
                 if let Some(stands) = standing.pins.get(pin.grant, &pin.tool) {
-                    changed.push((stands, Arc::new(seen)));
+                    changed.push((stands, Said { definition: seen, at: now }));
                 }
             }
         }
@@ -137,16 +156,19 @@ impl Admission {
         Ok(())
     }
 
-    /// Notes a definition that is another than the pinned one, once; forgets the note when it is the pinned one again.
-    async fn compare(&self, standing: &Standing, pin: Pin, seen: &Definition) -> Result<(), EngineError> {
+    /// Notes a definition that is another than the pinned one, once; forgets the note when the upstream says the pinned
+    /// one again.
+    async fn compare(&self, standing: &Standing, pin: Pin, said: &Said) -> Result<(), EngineError> {
+        let seen = &said.definition;
         if pin.digest == seen.digest {
-            if pin.change.is_some() {
+            if pin.change.as_ref().is_some_and(|change| said.at > change.seen_at) {
                 self.engine.ledger.forget_change(pin.grant, &pin.tool, &pin.digest).await?;
                 standing.pins.put(Pin { change: None, ..pin });
             }
             return Ok(());
         }
-        if pin.change.as_ref().is_some_and(|change| change.digest == seen.digest) {
+        let known = pin.change.as_ref().is_some_and(|change| change.digest == seen.digest);
+        if known || said.at < pin.pinned_at {
             return Ok(());
         }
         let at = self.now();

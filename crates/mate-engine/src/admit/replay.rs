@@ -32,6 +32,8 @@ pub(super) enum Passage {
     Told { why: String, receipt: Receipt },
     /// It is not made: the runtime is given the earlier one's result.
     Stored { operation: OperationId, result: String, receipt: Receipt },
+    /// It is not made: the upstream has asked a question about the one in flight.
+    Asked { operation: OperationId, result: String },
 }
 
 /// How a call that may be made goes out.
@@ -54,6 +56,7 @@ impl Admission {
     pub(super) async fn guard_replay(
         &self,
         request: &Request<'_>,
+        turn: CurrentTurn,
         class: EffectClass,
         key: &TwinKey,
     ) -> Result<Passage, EngineError> {
@@ -63,6 +66,10 @@ impl Admission {
         let twin = tokio::select! {
             biased;
             twin = tokio::time::timeout(TWIN_WAIT, self.twins.wait(key)) => twin,
+            // The one in flight waits for an answer that whoever makes the call again has to give.
+            (operation, result) = self.questions.when_open(key, turn) => {
+                return Ok(Passage::Asked { operation, result });
+            }
             () = request.until_gone() => {
                 let why = "the caller did not wait for an identical call in flight".to_owned();
                 return Ok(Passage::Refused(DenyReason::CallerGone, why));

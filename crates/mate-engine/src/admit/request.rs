@@ -58,20 +58,29 @@ impl Request<'_> {
 
     /// The arguments that may be recorded, of those that `fields` name as `TOOL.FIELD`: what policies may look at.
     pub(super) fn shown(&self, fields: &[String]) -> Vec<(String, Value)> {
-        let of_tool = |field: &String| Some(field.strip_prefix(self.tool)?.strip_prefix('.')?.to_owned());
-        let paths: Vec<String> = fields.iter().filter_map(of_tool).collect();
+        let paths = fields_of(fields, self.tool);
         if paths.is_empty() {
             return Vec::new();
         }
         // What cannot be read is refused for that, later.
         let Ok(arguments) = Json::parse(self.arguments) else { return Vec::new() };
-        paths.into_iter().filter_map(|path| Some((path.clone(), plain(arguments.at(&path)?)?))).collect()
+        paths.into_iter().filter_map(|path| Some((path.to_owned(), plain(arguments.at(path)?)?))).collect()
     }
 
     /// Whether nobody waits for the answer any more.
     pub(super) fn is_gone(&self) -> bool {
         self.gone.is_some_and(CancellationToken::is_cancelled)
     }
+}
+
+/// The arguments of a tool among the fields of its connection: `TOOL.FIELD`, and `*.FIELD` of every tool.
+pub(super) fn fields_of<'a>(fields: &'a [String], tool: &str) -> Vec<&'a str> {
+    let of_tool = |field: &'a String| field.strip_prefix(tool)?.strip_prefix('.');
+    let mut paths: Vec<&str> =
+        fields.iter().filter_map(|field| of_tool(field).or_else(|| field.strip_prefix("*."))).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
 }
 
 /// A value that policies can compare; a number that is no whole one is a text for them.

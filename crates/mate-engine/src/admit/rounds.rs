@@ -4,80 +4,21 @@
 //! of its own, and a second read. What is open when the turn ends, or at a crash, is lost.
 
 use super::{
-    Admission, Admitted, CurrentTurn, Ended, Go, Receipt,
-    asking::Leave,
-    request::Request,
-    twins::{TwinGuard, TwinKey},
+    Admission, Admitted, CurrentTurn, Ended, Go, Receipt, questions::Parked, request::Request, twins::TwinKey,
 };
-use crate::{EngineError, spill::Slot};
+use crate::EngineError;
 use mate_guard::Json;
 use mate_model::{
     Micros, OperationId, Refusal,
     event::{Draft, EventType},
     operation::{OperationState, Outcome},
-    records::Operation,
     round::{RoundCommand, RoundState},
-    words::EffectClass,
 };
 use mate_store::{Change, journal::Round};
 use serde_json::json;
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
 
 /// The longest question that is kept to be told again, in bytes.
 const TOLD_AGAIN: usize = 64 << 10;
-
-/// What waits between two rounds of an operation.
-#[derive(Debug)]
-pub(super) struct Parked {
-    turn: CurrentTurn,
-    class: EffectClass,
-    call: TwinKey,
-    round: i64,
-    question: String,
-    /// The question itself, as the upstream put it, unless it is long.
-    text: Option<String>,
-    twin: Option<TwinGuard>,
-    settles: Vec<Operation>,
-    key: OperationId,
-    slot: Slot,
-    leave: Leave,
-    trace: String,
-    decision: serde_json::Value,
-}
-
-/// The operations whose question is open. One for each call in flight, so it is bounded by them.
-#[derive(Debug, Default)]
-pub(super) struct Questions(Mutex<HashMap<OperationId, Parked>>);
-
-impl Questions {
-    fn put(&self, operation: OperationId, parked: Parked) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(operation, parked);
-    }
-
-    /// Takes the one that the call answers.
-    fn take(&self, question: &str, call: &TwinKey, turn: CurrentTurn) -> Option<(OperationId, Parked)> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits =
-            |parked: &Parked| parked.question == question && parked.call == *call && parked.turn == turn;
-        let found = all.iter().filter(|(_, parked)| fits(parked)).map(|(id, _)| *id).max()?;
-        all.remove(&found).map(|parked| (found, parked))
-    }
-
-    /// The open question of an equal call, if it is at hand.
-    fn of(&self, call: &TwinKey, turn: CurrentTurn) -> Option<(OperationId, String)> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mine = all.iter().filter(|(_, parked)| parked.call == *call && parked.turn == turn);
-        let (id, parked) = mine.max_by_key(|(id, _)| **id)?;
-        Some((*id, parked.text.clone()?))
-    }
-
-    fn drain(&self) -> Vec<(OperationId, Parked)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).drain().collect()
-    }
-}
 
 impl Admission {
     /// Records that the upstream answered with a question. Uses up the leave to send this round; the operation stays
@@ -89,6 +30,8 @@ impl Admission {
     pub async fn ask(&self, go: Go, state: &str, text: &str) -> Result<Receipt, EngineError> {
         let (operation, now) = (go.operation(), self.now());
         let question = self.question(state, &go.call);
+        // It has become no task.
+        self.answerable.close(operation).await;
         let change = if go.round == 1 {
             let state = RoundState::InputRequired { question: question.clone() };
             Change::AddRound(Round { operation, number: 1, state, intended_at: go.intended_at })
@@ -99,11 +42,12 @@ impl Admission {
         };
         let event = round_event(EventType::OperationInputRequired, go.turn, now, operation, go.round);
         self.journal.write(vec![change, Change::Event(event)]).await?;
-        let Go { turn, class, call, round, twin, settles, key, slot, leave, trace, decision, .. } = go;
+        let Go { turn, class, grant, call, round, twin, settles, key, slot, leave, trace, decision, .. } = go;
         let text = (text.len() <= TOLD_AGAIN).then(|| text.to_owned());
         let parked = Parked {
             turn,
             class,
+            grant,
             call,
             round,
             question,
@@ -126,7 +70,7 @@ impl Admission {
     }
 
     /// Names a question without its text: a digest of what the upstream wants to see again, and of the call.
-    fn question(&self, state: &str, call: &TwinKey) -> String {
+    pub(super) fn question(&self, state: &str, call: &TwinKey) -> String {
         let text =
             Json::parse(state).map_or_else(|_| String::new(), |json| self.digests.digest(&json).to_string());
         let both = json!([text, call.connection, call.tool, call.digest]).to_string();
@@ -153,10 +97,11 @@ impl Admission {
         let permit = written.permits.into_iter().find(|permit| permit.operation() == operation);
         let permit = permit
             .ok_or_else(|| EngineError::Internal("the journal gave no permit for a round".to_owned()))?;
-        let Parked { class, twin, settles, key, slot, leave, trace, decision, .. } = parked;
+        let Parked { class, grant, twin, settles, key, slot, leave, trace, decision, .. } = parked;
         let go = Go {
             permit,
             class,
+            grant,
             turn,
             call,
             round,
@@ -209,7 +154,13 @@ impl Admission {
     }
 }
 
-fn round_event(kind: EventType, turn: CurrentTurn, at: Micros, operation: OperationId, round: i64) -> Draft {
+pub(super) fn round_event(
+    kind: EventType,
+    turn: CurrentTurn,
+    at: Micros,
+    operation: OperationId,
+    round: i64,
+) -> Draft {
     let data = json!({ "operation": operation, "round": round });
     Draft { kind, task: Some(turn.task), turn: Some(turn.turn), at, data }
 }

@@ -75,8 +75,9 @@ impl Admission {
     /// The journal's, when the outcome could not be held either: the agent must not be told of one then.
     pub async fn settle(&self, go: Go, ended: Ended) -> Result<Receipt, EngineError> {
         let (operation, from) = (go.operation(), OperationState::InFlight);
-        let ended = if go.round > 1 { ended.after_others() } else { ended };
-        let last = self.last_round(operation, go.round, self.now())?;
+        let round = self.answerable.close(operation).await.unwrap_or(go.round);
+        let ended = if round > 1 { ended.after_others() } else { ended };
+        let last = self.last_round(operation, round, self.now())?;
         let held = Held::new(operation, &ended);
         let (word, changes) = self.outcome(operation, &from, go.class, go.turn, ended)?;
         let changes = last.into_iter().chain(changes).collect();

@@ -1,6 +1,6 @@
 //! What the ledger says of a task's authority, kept until the authorisation version changes.
 
-use super::{class_of, decided::Decided, pins::Pins};
+use super::{class_of, decided::Decided, pins::Pins, request::fields_of};
 use crate::{Engine, EngineError};
 use mate_guard::{
     Definition, RefusedBy,
@@ -9,7 +9,7 @@ use mate_guard::{
 use mate_model::{
     ConnectionId, Micros, ProjectId, TaskId,
     records::{Connection, Grant, Task},
-    words::{DenyReason, Role},
+    words::{ApprovalMode, DenyReason, Role},
 };
 use mate_store::{Ledger, ledger::TaskAuthority};
 use serde_json::Value;
@@ -137,6 +137,9 @@ pub(crate) struct Asked<'a> {
 #[derive(Debug)]
 pub(crate) struct Allowed<'a> {
     pub(crate) grant: &'a Grant,
+    /// Whose leave it needs: the most cautious word of this grant and of those that name the tool more closely, in force
+    /// or only used up, expired or not permitted. Only a revoked one demands nothing any more.
+    pub(crate) approve: ApprovalMode,
     pub(crate) connection: &'a Connection,
     pub(crate) decided: Decided,
 }
@@ -209,6 +212,8 @@ impl Standing {
         let closest = in_force.first().copied();
         if let Some(definition) = asked.definition {
             in_force.retain(|grant| self.pins.fits(grant.id, asked.tool, definition) == Some(true));
+        } else if asked.counts {
+            in_force.retain(|grant| !self.pins.changed(grant.id, asked.tool));
         }
         if let Some(grant) = closest.filter(|_| in_force.is_empty()) {
             return Err(changed(grant));
@@ -230,7 +235,11 @@ impl Standing {
             why: format!("{unusable}; until it is mended or removed, nothing is allowed"),
             decided: Box::new(Decided::unusable(&unusable.name)),
         })?;
-        self.first_permitted(policies, asked, now, &in_force, connection)
+        let mut allowed = self.first_permitted(policies, asked, now, &in_force, connection)?;
+        let up_to = ranked.iter().position(|grant| grant.id == allowed.grant.id).map_or(0, |at| at + 1);
+        let modes = ranked.iter().take(up_to).map(|grant| grant.approve);
+        allowed.approve = modes.fold(allowed.approve, ApprovalMode::max);
+        Ok(allowed)
     }
 
     /// The grants that match a tool and are in force, whatever is pinned under them.
@@ -263,7 +272,7 @@ impl Standing {
             decided = Decided::of(&verdict, grant);
             match verdict.effect {
                 Effect::Permit if !grant.terms.needs_permit || verdict.by_administrator() => {
-                    return Ok(Allowed { grant, connection, decided });
+                    return Ok(Allowed { grant, approve: grant.approve, connection, decided });
                 }
                 Effect::Permit | Effect::Nothing => {}
                 Effect::Forbid => {
@@ -276,7 +285,8 @@ impl Standing {
         Err(Barred { reason: DenyReason::Forbidden, why, decided: Box::new(decided.without_permit()) })
     }
 
-    /// Whether the tool may be listed: whether a call of it without arguments would be permitted now.
+    /// Whether the tool may be listed: whether a call of it would be permitted now, as far as that can be said without
+    /// its arguments.
     pub(super) fn lists(
         &self,
         connection: &str,
@@ -291,7 +301,11 @@ impl Standing {
             let definition = Some(definition);
             let connection = known.id;
             let asked = Asked { connection, tool, says_read_only, definition, counts: true, shown: &[] };
-            self.judge(&asked, now).is_ok()
+            match self.judge(&asked, now) {
+                Ok(_) => true,
+                // What a policy says of arguments is only known with the call.
+                Err(barred) => barred.reason == DenyReason::Forbidden && self.shows(connection, tool),
+            }
         })
     }
 
@@ -303,8 +317,7 @@ impl Standing {
 
     /// Whether a policy may look at arguments of the tool.
     pub(super) fn shows(&self, connection: ConnectionId, tool: &str) -> bool {
-        let of_tool = |field: &String| field.strip_prefix(tool).is_some_and(|rest| rest.starts_with('.'));
-        self.fields(connection).is_some_and(|fields| fields.iter().any(of_tool))
+        self.fields(connection).is_some_and(|fields| !fields_of(fields, tool).is_empty())
     }
 
     /// Whether any live grant names the connection.

@@ -3,7 +3,7 @@
 use super::{ApprovalView, told};
 use crate::{Engine, EngineError, Principal, Verb, admit::granted};
 use mate_model::{
-    ApprovalId, Micros,
+    AccountId, ApprovalId, Micros, TokenId,
     approval::{ApprovalCommand, ApprovalKind, ApprovalState, Decision},
     event::EventType,
     records::{Approval, Task},
@@ -41,7 +41,10 @@ impl Engine {
             }
             let task = self.ledger.task(approval.task).await?.ok_or(EngineError::NotFound)?;
             self.must_wait(&approval, &task)?;
-            let now = self.clock.now();
+            let now = match decision {
+                Decision::Allow => self.writing_time().await?,
+                Decision::Deny => self.cautious_time().await?,
+            };
             self.may_answer(who, &approval, &task, decision, now).await?;
             if self.write_answer(who, &approval, decision, &reason, now).await? {
                 let approval = self.approval_for(who, id, Verb::ApprovalAnswer).await?;
@@ -91,9 +94,7 @@ impl Engine {
             }
             ApprovalState::Open { .. } => Ok(()),
             ApprovalState::Expired => over("nobody answered in time, and it has expired"),
-            ApprovalState::Withdrawn => {
-                over("it was withdrawn: its turn is over, it was stopped, or lost its authority")
-            }
+            ApprovalState::Withdrawn => over(&withdrawn(task)),
             ApprovalState::Allowed { .. } | ApprovalState::Denied { .. } | ApprovalState::Used { .. } => {
                 Err(answered(approval))
             }
@@ -147,7 +148,6 @@ impl Engine {
             }
         };
         let transition = approval.state.decide(command, now)?;
-        self.ledger.observe_time(now).await?;
         let permission = decision == Decision::Allow && approval.mode == ApprovalMode::Once;
         let data = json!({
             "by": who.account, "token": who.token, "decision": decision, "reason": reason, "permission": permission,
@@ -175,20 +175,48 @@ impl Engine {
                 && (other.connection, &other.tool) == (given.connection, &given.tool)
         };
         for other in waiting.items.iter().filter(alike) {
-            let now = self.clock.now();
-            let Ok(transition) = other.state.decide(ApprovalCommand::Allow { by: who.account }, now) else {
-                continue;
-            };
-            let data = json!({
-                "by": who.account, "token": who.token, "decision": Decision::Allow, "with": given.id,
-            });
-            let draft = told(EventType::ApprovalAllowed, other, now, &data);
-            match self.ledger.apply_approval(other, &transition, Some(who.token), false, draft).await {
-                Ok(()) | Err(LedgerError::Conflict(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+            self.allow_with(other, given.id, (who.account, who.token)).await?;
         }
         Ok(())
+    }
+
+    /// Gives the leave that a permission is for a request of the same tool that waits.
+    pub(crate) async fn allow_with(
+        &self,
+        waiting: &Approval,
+        given: ApprovalId,
+        (by, token): (AccountId, TokenId),
+    ) -> Result<(), EngineError> {
+        let now = self.clock.now();
+        let Ok(transition) = waiting.state.decide(ApprovalCommand::Allow { by }, now) else { return Ok(()) };
+        let data = json!({ "by": by, "token": token, "decision": Decision::Allow, "with": given });
+        let draft = told(EventType::ApprovalAllowed, waiting, now, &data);
+        match self.ledger.apply_approval(waiting, &transition, Some(token), false, draft).await {
+            Ok(()) | Err(LedgerError::Conflict(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Why nobody waits any more, as its task stands.
+fn withdrawn(task: &Task) -> String {
+    match task.state.word() {
+        TaskStateWord::StopRequested => "it was withdrawn, because its task was asked to stop".to_owned(),
+        TaskStateWord::Running => {
+            "it was withdrawn, because the agent's turn ended, or the task lost its authority, before that"
+                .to_owned()
+        }
+        over @ (TaskStateWord::Proposed
+        | TaskStateWord::Accepted
+        | TaskStateWord::Completed
+        | TaskStateWord::Failed
+        | TaskStateWord::Stopped
+        | TaskStateWord::Rejected
+        | TaskStateWord::Unknown) => format!(
+            "it was withdrawn, because its task ended before that ({over}); `agent-mate task resume {}` lets the agent \
+             ask again, and a longer `approval.caller_seconds` keeps it waiting",
+            task.id
+        ),
     }
 }
 

@@ -25,7 +25,7 @@ impl Engine {
         let permission = self.ledger.permission_of(id).await?;
         let revoked_before = permission.as_ref().is_some_and(|permission| permission.revoked_at.is_some());
         let mut revoked = revoked_before;
-        let now = self.writing_time().await?;
+        let now = self.cautious_time().await?;
         let data = json!({ "by": who.account, "token": who.token });
         if let Some(permission) = permission.filter(|permission| permission.revoked_at.is_none()) {
             let draft = told(EventType::ApprovalRevoked, &approval, now, &data);

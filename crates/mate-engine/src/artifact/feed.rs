@@ -1,7 +1,12 @@
 //! Bytes that come piece by piece: from memory, or from an open file.
 
 use super::{NotKept, bytes::blocking};
-use std::{fs::File, os::unix::fs::FileExt, sync::Arc};
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::{FileExt, MetadataExt},
+    sync::Arc,
+};
 
 /// The size of a piece, in bytes.
 const PIECE: usize = 256 * 1024;
@@ -11,10 +16,43 @@ pub(super) enum Feed {
     /// Bytes at hand.
     Memory { bytes: Vec<u8>, at: usize },
     /// A file, as long as it was when it was opened.
-    File { file: Arc<File>, at: u64, size: u64 },
+    File { file: Arc<File>, at: u64, size: u64, stamp: Stamp },
+}
+
+/// What an open file is, and when it changed last: the same before and after reading, or what was read may never have
+/// been all of the file at one moment. Whoever writes to it cannot set the time of the change back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    inode: (u64, u64),
+    size: u64,
+    written: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(file: &File) -> io::Result<Self> {
+        let found = file.metadata()?;
+        Ok(Self {
+            inode: (found.dev(), found.ino()),
+            size: found.len(),
+            written: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        })
+    }
 }
 
 impl Feed {
+    /// An open file, which had this size when it was looked at.
+    pub(super) async fn of_file(file: Arc<File>, size: u64) -> Result<Self, NotKept> {
+        let handle = Arc::clone(&file);
+        let stamp = blocking(move || Stamp::of(&handle)).await;
+        let stamp = stamp.map_err(|error| NotKept::Failed(error.to_string()))?;
+        if stamp.size != size {
+            return Err(NotKept::Changed);
+        }
+        Ok(Self::File { file, at: 0, size, stamp })
+    }
+
     pub(super) fn size(&self) -> u64 {
         match self {
             Self::Memory { bytes, .. } => bytes.len() as u64,
@@ -29,7 +67,7 @@ impl Feed {
         }
     }
 
-    /// The next piece; none at the end. A file that is shorter or longer by now is refused.
+    /// The next piece; none at the end. A file that has changed since it was opened is refused.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<u8>>, NotKept> {
         match self {
             Self::Memory { bytes, at } => {
@@ -37,7 +75,8 @@ impl Feed {
                 *at += piece.len();
                 Ok((!piece.is_empty()).then_some(piece))
             }
-            Self::File { file, at, size } => {
+            Self::File { file, at, size, stamp } => {
+                let stamp = *stamp;
                 let (from, wanted) = (*at, (*size - *at).min(PIECE as u64));
                 let handle = Arc::clone(file);
                 let piece = blocking(move || {
@@ -51,10 +90,13 @@ impl Feed {
                         }
                     }
                     piece.truncate(read);
-                    Ok(piece)
+                    Ok((piece, Stamp::of(&handle)? == stamp))
                 })
                 .await;
-                let mut piece = piece.map_err(|error| NotKept::Failed(error.to_string()))?;
+                let (mut piece, same) = piece.map_err(|error| NotKept::Failed(error.to_string()))?;
+                if !same {
+                    return Err(NotKept::Changed);
+                }
                 let (last, length) = (from + wanted == *size, piece.len() as u64);
                 if length < wanted || (last && length > wanted) {
                     return Err(NotKept::Changed);
@@ -96,6 +138,24 @@ pub(super) fn split_text(bytes: &mut Vec<u8>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_file_that_is_written_to_while_it_is_read_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, vec![b'a'; 2 * PIECE]).unwrap();
+        let open = || Arc::new(File::open(&path).unwrap());
+        let mut feed = Feed::of_file(open(), 2 * PIECE as u64).await.unwrap();
+        assert!(feed.is_text().await.unwrap());
+        assert!(feed.next().await.unwrap().is_some());
+        // As long as it was, and its time is set back.
+        let before = std::fs::metadata(&path).unwrap().modified().unwrap();
+        let writer = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        writer.write_at(b"b", 0).unwrap();
+        writer.set_modified(before).unwrap();
+        assert!(matches!(feed.next().await, Err(NotKept::Changed)));
+        assert!(matches!(Feed::of_file(open(), 1).await, Err(NotKept::Changed)));
+    }
 
     #[tokio::test]
     async fn text_is_known_wherever_it_is_cut() {

@@ -83,7 +83,7 @@ impl Engine {
     ) -> Result<Content, NotKept> {
         let mut feed = match what {
             Keep::Bytes(bytes) => Feed::Memory { bytes, at: 0 },
-            Keep::File(file, size) => Feed::File { file, at: 0, size },
+            Keep::File(file, size) => Feed::of_file(file, size).await?,
         };
         let size = feed.size();
         if size > MOST {

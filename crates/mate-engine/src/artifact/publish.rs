@@ -5,9 +5,9 @@ use crate::{
     Engine, EngineError, Principal, Verb,
     workspace::{NotThere, Root},
 };
-use mate_guard::{Redactor, media, text};
+use mate_guard::{media, text};
 use mate_model::{
-    ArtifactId, ProjectId, TaskId,
+    ArtifactId, TaskId,
     event::{Draft, EventType},
     records::{Artifact, ArtifactContent, ArtifactOrigin},
 };
@@ -45,7 +45,7 @@ impl Engine {
                 EngineError::invalid("path", other.to_string())
             }
         })?;
-        let redactor = self.project_redactor(task.project).await?;
+        let redactor = self.redactor_of(task.project, None).await?;
         let at = self.writing_time().await?;
         let kept = self.keep_content(task.project, Keep::File(Arc::new(file), size), &redactor).await;
         let content = kept.map_err(|why| refused(&why))?;
@@ -65,17 +65,6 @@ impl Engine {
         let draft = Draft { kind: EventType::ArtifactPublished, task: Some(task.id), turn: None, at, data };
         self.ledger.publish_artifact(task.project, &artifact, draft).await?;
         Ok(self.ledger.artifact(id).await?.ok_or(EngineError::NotFound)?.into())
-    }
-
-    /// Knows the secrets of every connection that the project's grants name.
-    pub(crate) async fn project_redactor(&self, project: ProjectId) -> Result<Redactor, EngineError> {
-        let mut secrets: Vec<Vec<u8>> = Vec::new();
-        for connection in self.granted_connections(project).await? {
-            let opened = self.open_secrets(&connection)?;
-            secrets
-                .extend(opened.env.iter().chain(&opened.headers).map(|(_, value)| value.expose().to_vec()));
-        }
-        Redactor::new(secrets).map_err(|error| EngineError::Internal(error.to_string()))
     }
 }
 

@@ -53,24 +53,13 @@ impl Ask {
 }
 
 impl Engine {
-    /// Knows the secrets of what a project may use now, and those of `connection`.
+    /// Knows the secrets of a project, and those of `connection`.
     pub(crate) async fn redactor_of(
         &self,
         project: ProjectId,
         connection: Option<ConnectionId>,
     ) -> Result<Redactor, EngineError> {
-        let mut connections = self.granted_connections(project).await?;
-        if let Some(id) = connection
-            && connections.iter().all(|known| known.id != id)
-        {
-            connections.extend(self.ledger.connection(id).await?);
-        }
-        let mut secrets: Vec<Vec<u8>> = Vec::new();
-        for connection in &connections {
-            let opened = self.open_secrets(connection)?;
-            let values = opened.env.iter().chain(&opened.headers);
-            secrets.extend(values.map(|(_, value)| value.expose().to_vec()));
-        }
+        let secrets = self.project_secrets(project, connection).await?;
         Redactor::new(secrets).map_err(|error| EngineError::Internal(error.to_string()))
     }
 }

@@ -54,7 +54,7 @@ impl Held {
     fn cut(&self) -> Self {
         let cut = |text: &String| text.chars().take(CUT).collect::<String>();
         let outcome = match &self.outcome {
-            Outcome::Result { is_error } => Outcome::Result { is_error: *is_error },
+            Outcome::Result { error } => Outcome::Result { error: error.as_ref().map(cut) },
             Outcome::Error { detail } => Outcome::Error { detail: cut(detail) },
             Outcome::NotSent { detail } => Outcome::NotSent { detail: cut(detail) },
             Outcome::Lost { detail } => Outcome::Lost { detail: cut(detail) },

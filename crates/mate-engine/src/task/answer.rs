@@ -65,13 +65,18 @@ impl Engine {
     ) -> Result<Task, EngineError> {
         for _ in 0..TRIES {
             let task = self.task_for(who, id, verb).await?;
-            let now = self.clock.now();
+            let now = match &command {
+                TaskCommand::Stop { .. } | TaskCommand::Reject { .. } => self.cautious_time().await?,
+                TaskCommand::Approve { .. }
+                | TaskCommand::Claim { .. }
+                | TaskCommand::Conclude { .. }
+                | TaskCommand::Settle => self.writing_time().await?,
+            };
             let transition = match task.state.decide(command.clone(), now) {
                 Ok(transition) => transition,
                 Err(mate_model::Refusal::Already { .. }) => return Ok(task),
                 Err(refusal) => return Err(refusal.into()),
             };
-            self.ledger.observe_time(now).await?;
             mate_fault::point_async!("request.observed");
             let turn = task.state.run().map(|run| run.turn);
             let draft = Draft { kind, task: Some(id), turn, at: now, data: data.clone() };

@@ -146,6 +146,15 @@ fn merge(ledger: Vec<Event>, journal: Vec<Event>, limit: usize) -> Vec<Event> {
     merged
 }
 
+/// An event that is shown by itself: its id resumes after it in its own log only.
+pub(super) fn alone(event: Event) -> EventView {
+    let cursor = match event.log {
+        Log::Ledger => Cursor { ledger: event.seq, journal: 0 },
+        Log::Journal => Cursor { ledger: 0, journal: event.seq },
+    };
+    view(event, cursor)
+}
+
 fn view(event: Event, cursor: Cursor) -> EventView {
     EventView {
         id: cursor.to_string(),

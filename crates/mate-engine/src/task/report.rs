@@ -6,7 +6,8 @@ use mate_model::{
     words::EffectClass,
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use serde_json::Value;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 /// How many operations a report lists; the counts are of all.
 const MAX_LINES: usize = 200;
@@ -25,6 +26,8 @@ pub struct OperationLine {
     pub state: OperationStateWord,
     /// The grant that allowed it.
     pub grant: Option<GrantId>,
+    /// The name of the person whose leave it needed and had.
+    pub allowed_by: Option<String>,
     /// From sent to answered, in microseconds.
     pub duration_us: Option<i64>,
     /// What there is to say of it.
@@ -66,11 +69,12 @@ impl Engine {
     pub async fn report(&self, who: &Principal, id: TaskId) -> Result<Report, EngineError> {
         let task = self.task_for(who, id, Verb::TaskReport).await?;
         let reader = self.stores.journal_reader(task.session).await?;
+        let told = self.told_of(id).await?;
         let mut report = Report {
             task: self.full_view(task).await?,
-            submitted_by: None,
-            approved_by: None,
-            stopped_by: None,
+            submitted_by: told.submitted_by,
+            approved_by: told.approved_by,
+            stopped_by: told.stopped_by,
             counts: BTreeMap::new(),
             operations: Vec::new(),
             not_listed: 0,
@@ -90,6 +94,7 @@ impl Engine {
                     effect: row.effect,
                     state: row.state,
                     grant: row.grant,
+                    allowed_by: told.leave.get(&leave_of(row.id, &row.decision)).cloned(),
                     duration_us: row.duration_us,
                     detail: row.detail,
                 };
@@ -114,7 +119,6 @@ impl Engine {
                 None => break,
             }
         }
-        self.tell_who(&mut report, id).await?;
         for event in reader.tail(Some(id), 200).await?.items {
             let text = |name: &str| event.data.get(name).and_then(|text| text.as_str()).map(str::to_owned);
             if event.kind == EventType::AgentMessage {
@@ -127,24 +131,53 @@ impl Engine {
     }
 
     /// By whose leave: from the ledger's own record of the task.
-    async fn tell_who(&self, report: &mut Report, task: TaskId) -> Result<(), EngineError> {
-        for event in self.ledger.events_of_task(task, 0, PAGE).await?.items {
-            let slot = if event.kind == EventType::TaskSubmitted {
-                &mut report.submitted_by
-            } else if event.kind == EventType::TaskApproved {
-                &mut report.approved_by
-            } else if event.kind == EventType::TaskStopRequested || event.kind == EventType::TaskKillRequested
-            {
-                &mut report.stopped_by
-            } else {
-                continue;
-            };
-            let by =
-                event.data.get("by").and_then(|by| by.as_str()).and_then(|by| by.parse::<AccountId>().ok());
-            if let Some(by) = by {
-                *slot = self.ledger.account(by).await?.map(|account| account.name);
+    async fn told_of(&self, task: TaskId) -> Result<Told, EngineError> {
+        let (mut told, mut names, mut after) = (Told::default(), BTreeMap::new(), 0);
+        loop {
+            let page = self.ledger.events_of_task(task, after, PAGE).await?;
+            for event in page.items {
+                let text = |name: &str| event.data.get(name).and_then(|text| text.as_str());
+                let Some(by) = text("by").and_then(|by| by.parse::<AccountId>().ok()) else { continue };
+                let name = match names.entry(by) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => {
+                        new.insert(self.ledger.account(by).await?.map(|account| account.name))
+                    }
+                };
+                if event.kind == EventType::TaskSubmitted {
+                    told.submitted_by.clone_from(name);
+                } else if event.kind == EventType::TaskApproved {
+                    told.approved_by.clone_from(name);
+                } else if event.kind == EventType::TaskStopRequested
+                    || event.kind == EventType::TaskKillRequested
+                {
+                    told.stopped_by.clone_from(name);
+                } else if event.kind == EventType::ApprovalAllowed
+                    && let (Some(approval), Some(name)) = (text("approval"), name)
+                {
+                    told.leave.insert(approval.to_owned(), name.clone());
+                }
+            }
+            match page.next {
+                Some(next) => after = next,
+                None => return Ok(told),
             }
         }
-        Ok(())
     }
+}
+
+/// Names of people, as the ledger's record of a task has them.
+#[derive(Default)]
+struct Told {
+    submitted_by: Option<String>,
+    approved_by: Option<String>,
+    stopped_by: Option<String>,
+    /// Who gave leave, by approval.
+    leave: BTreeMap<String, String>,
+}
+
+/// The approval that an operation went out by: its own, or that of its tool's first call.
+fn leave_of(operation: OperationId, decision: &Value) -> String {
+    let permission = decision.get("permission").and_then(Value::as_str);
+    permission.map_or_else(|| operation.to_string(), str::to_owned)
 }

@@ -3,10 +3,10 @@
 use mate_engine::{
     Engine, Home, Principal, SessionLock, Spill, Stores, Submit,
     admin::{self, NewConnection, NewGrant, NewTerms, Patience},
-    admit::{Admission, Admitted, CurrentTurn, Ended, Go, Receipt, Request},
+    admit::{Admission, Admitted, Answering, CurrentTurn, Ended, Go, Receipt, Request},
     surroundings::{SystemClock, SystemEntropy},
 };
-use mate_guard::{Redactor, key_file};
+use mate_guard::{KeyPlace, Redactor, key_file};
 use mate_model::{
     Clock, ConnectionId, Micros, OperationId, SessionId, TurnId,
     event::{Draft, EventType},
@@ -83,10 +83,11 @@ pub(crate) struct House {
 
 async fn open(home: &Path) -> (Arc<Engine>, Arc<Movable>) {
     let home = Home::at(home.to_owned());
-    let key_path = key_file::path(home.path(), None);
+    let key_path = KeyPlace::of(home.path(), None, None);
     let entropy = Arc::new(SystemEntropy);
     admin::create_home(&home, &key_path, entropy.as_ref()).unwrap();
-    let key = key_file::load(&key_path).unwrap();
+    let ring = key_file::load(&key_path).unwrap();
+    let key = ring.first().map(|(_, key)| key.clone()).expect("a key");
     let database = SqliteDatabase::open(&home.ledger(), SqliteOptions::LEDGER).await.unwrap();
     let ledger = Ledger::new(Arc::new(database));
     ledger.migrate().await.unwrap();
@@ -142,6 +143,7 @@ impl House {
             trust_annotations: true,
             effect: None,
             verify: vec![recipe()],
+            workspace_root: false,
         };
         engine.add_connection(who, uuid(), connection).await.unwrap();
         let grant = NewGrant {
@@ -278,19 +280,31 @@ impl Rig {
         continues: Option<&str>,
     ) -> Admitted {
         let arguments = json!({ "text": text }).to_string();
-        let request = Request {
+        let definition = mate_guard::Definition::of("{}");
+        let call = self.note(&arguments, &definition);
+        self.desk.admit(&Request { runtime_call: id, continues, gone, ..call }).await
+    }
+
+    fn note<'a>(&self, arguments: &'a str, definition: &'a mate_guard::Definition) -> Request<'a> {
+        Request {
             connection: Some(self.connection),
             connection_name: "demo",
             tool: "note",
-            arguments: &arguments,
-            runtime_call: id,
-            definition: &mate_guard::Definition::of("{}"),
+            arguments,
+            runtime_call: None,
+            definition,
             says_read_only: false,
             tell: None,
-            continues,
-            gone,
-        };
-        self.desk.admit(&request).await
+            continues: None,
+            gone: None,
+        }
+    }
+
+    /// Answers questions about the task that was made of a call.
+    pub(crate) async fn answer_task(&self, id: OperationId, text: &str, keys: &[String]) -> Answering {
+        let arguments = json!({ "text": text }).to_string();
+        let definition = mate_guard::Definition::of("{}");
+        self.desk.answer(id, &self.note(&arguments, &definition), keys).await.unwrap()
     }
 
     /// A call that must be admitted.
@@ -336,7 +350,7 @@ impl Rig {
     }
 
     pub(crate) async fn succeed(&self, go: Go, result: &str) -> Receipt {
-        let (outcome, facts) = (Outcome::Result { is_error: false }, OperationFacts::default());
+        let (outcome, facts) = (Outcome::Result { error: None }, OperationFacts::default());
         self.desk.settle(go, Ended::new(outcome, facts, Some(result.to_owned()))).await.unwrap()
     }
 

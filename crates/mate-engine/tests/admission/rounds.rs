@@ -51,7 +51,6 @@ async fn g04_the_rounds_of_a_call_are_one_operation_and_each_is_sent_once() {
     }
     let second = answered(&rig, "a", r#""state-1""#).await;
     assert_eq!((second.operation(), second.idempotency_key()), (id, id));
-    assert!(matches!(rig.answer("a", r#""state-1""#).await, Admitted::Refused(_)), "an answer counts once");
     rig.desk.ask(second, "null", QUESTION).await.unwrap().handed_over();
     let third = answered(&rig, "a", "null").await;
     rig.succeed(third, RESULT).await.handed_over();
@@ -177,4 +176,65 @@ async fn g04_an_answer_to_no_question_is_a_call_like_any_other_if_it_names_none(
     assert_eq!(rig.state(id).await, OperationStateWord::Unknown);
     assert!(matches!(rig.answer("a", "null").await, Admitted::Refused(_)), "it may have happened");
     assert!(matches!(rig.answer("b", r#""made-up""#).await, Admitted::Refused(_)), "it names one");
+}
+
+#[tokio::test]
+async fn g04_a_round_made_again_while_it_is_in_flight_joins_it_and_is_given_its_result() {
+    let rig = House::with(EffectClass::Effect).await.host().await;
+    let id = asked(&rig, "a").await;
+    let second = answered(&rig, "a", r#""state-1""#).await;
+    let (again, ended) = tokio::join!(rig.answer("a", r#""state-1""#), async {
+        tokio::task::yield_now().await;
+        // Its answer is lost on the way.
+        drop(rig.succeed(second, RESULT).await);
+    });
+    let () = ended;
+    let Admitted::Stored { operation, result, receipt } = again else { panic!("not the result: {again:?}") };
+    assert_eq!((operation, result.as_str()), (id, RESULT));
+    receipt.handed_over();
+    // Once more: the result was given, and no answer goes out either.
+    let Admitted::Told { text, .. } = rig.answer("a", r#""state-1""#).await else { panic!("not told") };
+    assert!(text.contains("was sent before") && text.contains("succeeded"), "{text}");
+    assert!(text.contains("Nothing was sent now") && !text.contains("NOT made"), "{text}");
+    let count = event_types(&rig).await.into_iter().filter(|kind| kind == "operation.continued").count();
+    assert_eq!(count, 1);
+}
+
+#[tokio::test]
+async fn g05_a_round_made_again_after_it_was_lost_is_told_that_it_may_have_happened() {
+    let rig = House::with(EffectClass::Effect).await.host().await;
+    asked(&rig, "a").await;
+    let second = answered(&rig, "a", r#""state-1""#).await;
+    rig.end(second, Outcome::Lost { detail: "no answer".to_owned() }).await;
+    let Admitted::Told { text, .. } = rig.answer("a", r#""state-1""#).await else { panic!("not told") };
+    assert!(text.contains("may already have happened") && !text.contains("NOT made"), "{text}");
+    assert!(!text.contains("Correct the arguments"), "{text}");
+}
+
+#[tokio::test]
+async fn g04_a_call_that_waits_for_an_equal_one_is_asked_what_that_one_is_asked() {
+    let house = House::with(EffectClass::Effect).await;
+    let rig = house.host().await;
+    let first = rig.go("a").await;
+    let id = first.operation();
+    let (again, ()) = tokio::join!(rig.ask("a", None, None), async {
+        tokio::task::yield_now().await;
+        rig.desk.ask(first, r#""state-1""#, QUESTION).await.unwrap().handed_over();
+    });
+    assert!(matches!(again, Admitted::Asked { operation, .. } if operation == id), "{again:?}");
+    house.revoke(&rig.engine).await;
+    let again = rig.ask("a", None, None).await;
+    assert!(matches!(again, Admitted::Refused(_)), "what is revoked is not asked either: {again:?}");
+}
+
+#[tokio::test]
+async fn g03_no_call_is_admitted_before_the_turns_prompt_was_intended() {
+    let rig = House::with(EffectClass::Effect).await.host().await;
+    rig.desk.prepare(rig.turn);
+    let why = rig.refused("a").await;
+    assert!(why.contains("has not begun") && why.contains("Call again"), "{why}");
+    assert_eq!(rig.reader.open_count().await.unwrap(), 0);
+    assert_eq!(event_types(&rig).await, ["operation.denied"], "and that is on record");
+    rig.desk.set_current(Some(rig.turn));
+    rig.go("a").await;
 }

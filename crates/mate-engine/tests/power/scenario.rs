@@ -11,7 +11,7 @@ use mate_engine::{
     admit::{Admission, Admitted, CurrentTurn, Ended, Go, Request},
     surroundings::{SystemClock, SystemEntropy},
 };
-use mate_guard::{Redactor, key_file};
+use mate_guard::{KeyPlace, Redactor, key_file};
 use mate_model::{
     ConnectionId, TurnId,
     event::{Draft, EventType},
@@ -33,7 +33,8 @@ use std::{
 pub(crate) async fn open(root: &Path) -> Result<Arc<Engine>, String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let home = Home::at(root.to_owned());
-    let key = key_file::load(&key_file::path(root, None)).map_err(|error| said(&error))?;
+    let ring = key_file::load(&KeyPlace::of(root, None, None)).map_err(|error| said(&error))?;
+    let key = ring.first().map(|(_, key)| key.clone()).expect("a key");
     let ledger = SqliteDatabase::open(&home.ledger(), SqliteOptions::LEDGER).await;
     let ledger = Ledger::new(Arc::new(ledger.map_err(|error| said(&error))?));
     ledger.migrate().await.map_err(|error| said(&error))?;
@@ -45,7 +46,7 @@ pub(crate) async fn open(root: &Path) -> Result<Arc<Engine>, String> {
 /// Makes a home with a runtime, a connection and a grant.
 pub(crate) async fn prepare(root: &Path) {
     let home = Home::at(root.to_owned());
-    admin::create_home(&home, &key_file::path(root, None), &SystemEntropy).expect("made");
+    admin::create_home(&home, &KeyPlace::of(root, None, None), &SystemEntropy).expect("made");
     let engine = open(root).await.expect("opens");
     let token = engine.initialise().await.expect("set up").token;
     let who = engine.authenticate(token.reveal()).await.expect("known");
@@ -64,6 +65,7 @@ pub(crate) async fn prepare(root: &Path) {
         trust_annotations: false,
         effect: None,
         verify: Vec::new(),
+        workspace_root: false,
     };
     engine.add_connection(&who, id(), connection).await.expect("added");
     let grant = NewGrant {
@@ -203,7 +205,7 @@ impl Worker {
         let facts =
             OperationFacts { sent_at: Some(now), answered_at: Some(now), ..OperationFacts::default() };
         let result = Some(json!({ "content": [], "number": number }).to_string());
-        let ended = Ended::new(Outcome::Result { is_error: false }, facts, result);
+        let ended = Ended::new(Outcome::Result { error: None }, facts, result);
         let receipt = self.desk.settle(*go, ended).await.expect("recorded or held");
         say(Mark::Told(operation));
         receipt.handed_over();

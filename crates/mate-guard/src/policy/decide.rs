@@ -76,10 +76,11 @@ impl Verdict {
     }
 }
 
-/// What a tool stands for among the entities, while the same grants match it.
+/// What a tool stands for, while the same grants match it.
 #[derive(Debug)]
 struct Place {
     grants: Vec<GrantId>,
+    policies: cedar_policy::PolicySet,
     entities: Entities,
 }
 
@@ -105,7 +106,7 @@ impl PolicySet {
         let (entities, context) = self.around(&place, call)?;
         let entities = entities.as_ref().unwrap_or(&place.entities);
         let request = Request::new(task, action, tool, context, None).map_err(|error| error.to_string())?;
-        let response = self.authorizer.is_authorized(&request, &self.set, entities);
+        let response = self.authorizer.is_authorized(&request, &place.policies, entities);
         let mut failed = Vec::new();
         for error in response.diagnostics().errors() {
             let AuthorizationError::PolicyEvaluationError(error) = error;
@@ -133,7 +134,7 @@ impl PolicySet {
         Ok(Verdict { effect, policies, failed })
     }
 
-    /// The entities that the decision rests on: made once for each tool and the grants in force for it.
+    /// The policies and entities that the decision rests on: made once for each tool and the grants in force for it.
     fn place(&self, id: String, tool: &EntityUid, call: &Call<'_>) -> Result<Arc<Place>, String> {
         let mut known = self.known.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = known.get(&id)
@@ -143,6 +144,7 @@ impl PolicySet {
         }
         let place = Arc::new(Place {
             grants: call.grants.iter().map(|grant| grant.id).collect(),
+            policies: self.matching(call.grants)?,
             entities: self.entities(tool, call)?,
         });
         if known.len() >= REMEMBERED {

@@ -7,7 +7,7 @@ use super::{
     names::{Kind, uid},
 };
 use cedar_policy::{Authorizer, Effect, Policy, PolicyId, SlotId, Template};
-use mate_model::records::Grant;
+use mate_model::{GrantId, records::Grant};
 use std::collections::{HashMap, HashSet};
 
 /// On whose behalf calls are made. Names, as policies have them.
@@ -36,13 +36,19 @@ pub struct Unusable {
 /// The policies that judge the calls of one task. Built once for each version of what it was read from.
 #[derive(Debug)]
 pub struct PolicySet {
-    pub(super) set: cedar_policy::PolicySet,
+    /// The template, and the administrators' policies: what every call is judged by.
+    pub(super) common: cedar_policy::PolicySet,
+    /// The project's grants that permit by themselves.
+    pub(super) permitting: HashSet<GrantId>,
     pub(super) subject: Subject,
     pub(super) authorizer: Authorizer,
     /// The ids of statements that forbid.
     pub(super) forbids: HashSet<PolicyId>,
     pub(super) known: Known,
 }
+
+/// The template's own name.
+const LINKED: &str = "grant";
 
 /// A grant's name among policies.
 pub(super) fn grant_name(grant: &Grant) -> String {
@@ -59,9 +65,10 @@ impl PolicySet {
         grants: &[Grant],
         policies: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, Unusable> {
-        let mut set = cedar_policy::PolicySet::new();
+        let mut common = cedar_policy::PolicySet::new();
         let mut forbids = HashSet::new();
-        link(&mut set, &subject, grants)
+        template()
+            .and_then(|parsed| common.add_template(parsed).map_err(|error| error.to_string()))
             .map_err(|why| Unusable { name: "of the project's grants".to_owned(), why })?;
         for (name, text) in policies {
             let unusable = |why: String| Unusable { name: name.to_owned(), why };
@@ -72,10 +79,28 @@ impl PolicySet {
                 if policy.effect() == Effect::Forbid {
                     forbids.insert(policy.id().clone());
                 }
-                set.add(policy).map_err(|error| unusable(error.to_string()))?;
+                common.add(policy).map_err(|error| unusable(error.to_string()))?;
             }
         }
-        Ok(Self { set, subject, authorizer: Authorizer::new(), forbids, known: Known::default() })
+        let permitting =
+            grants.iter().filter(|grant| !grant.terms.needs_permit).map(|grant| grant.id).collect();
+        let (authorizer, known) = (Authorizer::new(), Known::default());
+        Ok(Self { common, permitting, subject, authorizer, forbids, known })
+    }
+
+    /// The policies that can say anything of a call that these grants match: the others' links never match
+    /// it, and each policy in a set costs time at each decision.
+    pub(super) fn matching(&self, grants: &[&Grant]) -> Result<cedar_policy::PolicySet, String> {
+        let mut set = self.common.clone();
+        let project = uid(Kind::Project, &self.subject.project).ok_or("no such name")?;
+        for grant in grants.iter().filter(|grant| self.permitting.contains(&grant.id)) {
+            let resource = uid(Kind::Grant, &grant.id.to_string()).ok_or("no such name")?;
+            let slots =
+                HashMap::from([(SlotId::principal(), project.clone()), (SlotId::resource(), resource)]);
+            set.link(PolicyId::new(LINKED), PolicyId::new(grant_name(grant)), slots)
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(set)
     }
 }
 
@@ -91,17 +116,6 @@ fn named(name: &str, text: &str) -> Result<Vec<Policy>, String> {
     Ok(statements.into_iter().enumerate().map(|(number, policy)| policy.new_id(id(number))).collect())
 }
 
-/// Each grant that permits by itself is a link of the template.
-fn link(set: &mut cedar_policy::PolicySet, subject: &Subject, grants: &[Grant]) -> Result<(), String> {
-    let template = PolicyId::new("grant");
-    let parsed = Template::parse(Some(template.clone()), TEMPLATE).map_err(|error| error.to_string())?;
-    set.add_template(parsed).map_err(|error| error.to_string())?;
-    let project = uid(Kind::Project, &subject.project).ok_or("no such name")?;
-    for grant in grants.iter().filter(|grant| !grant.terms.needs_permit) {
-        let resource = uid(Kind::Grant, &grant.id.to_string()).ok_or("no such name")?;
-        let slots = HashMap::from([(SlotId::principal(), project.clone()), (SlotId::resource(), resource)]);
-        set.link(template.clone(), PolicyId::new(grant_name(grant)), slots)
-            .map_err(|error| error.to_string())?;
-    }
-    Ok(())
+fn template() -> Result<Template, String> {
+    Template::parse(Some(PolicyId::new(LINKED)), TEMPLATE).map_err(|error| error.to_string())
 }

@@ -63,6 +63,9 @@ pub struct ConnectionSettings {
     pub headers: Vec<String>,
     /// How calls whose outcome is unknown are looked for.
     pub verify: Vec<Recipe>,
+    /// The upstream is told the session's workspace as its root (MCP roots). Servers that take folders as arguments
+    /// replace them by their client's roots, so it is not told unless it is wished.
+    pub workspace_root: bool,
 }
 
 /// A configured link to an upstream MCP server.

@@ -270,10 +270,8 @@ fn start(launch: &Launch, pipes: Vec<OwnedFd>) -> Result<i32, String> {
 fn explain(program: &str, launch: &Launch, error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOENT) if program.contains('/') => format!("there is no program {program}"),
-        Some(Errno::NOENT) => {
-            let path = launch.env.iter().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
-            format!("there is no program {program} in the PATH {path}")
-        }
+        // The PATH itself is long, and that of whoever runs the coordinator.
+        Some(Errno::NOENT) => format!("there is no program {program} in the PATH of `agent-mate serve`"),
         Some(Errno::TOOBIG) => {
             let arguments: usize = launch.argv.iter().map(String::len).sum();
             let environment: usize = launch.env.iter().map(|(name, value)| name.len() + value.len()).sum();

@@ -3,7 +3,11 @@
 use crate::problem::Problem;
 use axum::extract::{ConnectInfo, Request};
 use http::StatusCode;
-use std::{fmt, net::SocketAddr, sync::Arc};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 use tokio::sync::{OnceCell, Semaphore};
 
 /// How many clients are looked for at a time: each look may go over all processes of the machine.
@@ -83,6 +87,14 @@ impl Peer {
     /// Where a request came from. Without a note of it, the stricter rules of TCP hold.
     pub(crate) fn of(request: &Request) -> Self {
         request.extensions().get::<ConnectInfo<Self>>().map_or(Self::Nowhere, |info| info.0.clone())
+    }
+
+    /// The address that the other end has; none over the Unix socket.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        match self {
+            Self::Tcp(peer) => Some(peer.client.ip()),
+            Self::Nowhere | Self::Unix { .. } => None,
+        }
     }
 
     pub(crate) const fn is_unix(&self) -> bool {

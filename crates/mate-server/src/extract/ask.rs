@@ -3,7 +3,8 @@
 use crate::problem::Problem;
 use axum::extract::FromRequestParts;
 use http::{HeaderName, request::Parts};
-use mate_model::{AccountId, Micros};
+use mate_engine::Principal;
+use mate_model::Micros;
 use mate_store::IdempotencyKey;
 use uuid::Uuid;
 
@@ -20,15 +21,16 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// The key with all that it is scoped to: account, route and body.
-    pub(crate) fn keyed(&self, account: AccountId, body: &[u8]) -> Option<IdempotencyKey> {
+    /// The key with all that it is scoped to: account, the project that the token is limited to, route and body. A token for
+    /// one project learns nothing of what others of its account have asked elsewhere.
+    pub(crate) fn keyed(&self, who: &Principal, body: &[u8]) -> Option<IdempotencyKey> {
         let key = self.key.clone()?;
-        Some(IdempotencyKey {
-            account,
-            route: self.route.clone(),
-            key,
-            body_digest: *blake3::hash(body).as_bytes(),
-        })
+        let account = who.account;
+        let route = match who.only_project {
+            Some(project) => format!("{} in {project}", self.route),
+            None => self.route.clone(),
+        };
+        Some(IdempotencyKey { account, route, key, body_digest: *blake3::hash(body).as_bytes() })
     }
 }
 

@@ -1,15 +1,20 @@
 //! The parameters that every list takes.
 
-use crate::{cursor, problem::Problem};
+use crate::{cursor, problem::Problem, wire::shape};
 use mate_engine::admin::Paging;
 use serde::Deserialize;
 use std::{fmt::Display, str::FromStr};
+use utoipa::IntoParams;
 
 /// `?cursor=&limit=`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageQuery {
+    /// The `next` of the page before: go on after it.
+    #[param(value_type = Option<shape::Cursor>, inline)]
     pub(crate) cursor: Option<String>,
+    /// How many items at most; 100 if absent.
+    #[param(minimum = 1, maximum = 500)]
     pub(crate) limit: Option<u32>,
 }
 

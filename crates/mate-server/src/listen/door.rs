@@ -1,5 +1,6 @@
 //! Connections, counted, each with a note of where it comes from.
 
+use super::slow::Patience;
 use crate::check::{Peer, TcpPeer};
 use axum::{
     extract::connect_info::Connected,
@@ -29,6 +30,7 @@ pub(super) struct Door<L> {
 /// A connection and its place in the count.
 pub(super) struct Counted<S> {
     stream: S,
+    patience: Patience,
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -47,7 +49,7 @@ impl Listener for Door<TcpListener> {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection stays without TCP_NODELAY");
         }
-        (Counted { stream, _place: place }, peer)
+        (Counted { stream, patience: Patience::default(), _place: place }, peer)
     }
 
     fn local_addr(&self) -> io::Result<Peer> {
@@ -63,7 +65,10 @@ impl Listener for Door<UnixListener> {
         let place = Arc::clone(&self.places).acquire_owned().await.ok();
         let (stream, _) = Listener::accept(&mut self.listener).await;
         let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
-        (Counted { stream, _place: place }, Peer::Unix { pid: pid.filter(|pid| *pid > 0) })
+        (
+            Counted { stream, patience: Patience::default(), _place: place },
+            Peer::Unix { pid: pid.filter(|pid| *pid > 0) },
+        )
     }
 
     fn local_addr(&self) -> io::Result<Peer> {
@@ -89,13 +94,20 @@ impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        let before = buf.filled().len();
+        let read = match Pin::new(&mut self.stream).poll_read(cx, buf) {
+            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+            Poll::Ready(Ok(())) => Poll::Ready(buf.filled().len() > before),
+            Poll::Pending => Poll::Pending,
+        };
+        self.patience.after_read(cx, read)
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.patience.after_write(cx, written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -111,7 +123,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.patience.after_write(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -3,6 +3,7 @@
 mod door;
 mod open;
 mod serve;
+mod slow;
 mod socket;
 
 pub use open::Listeners;

@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// What the system says of the listeners.
 pub async fn serve(state: ServerState, listeners: Listeners, shutdown: CancellationToken) -> io::Result<()> {
     let Listeners { tcp, unix, address, path } = listeners;
-    let state = state.listening_on(address.ip(), shutdown.clone());
+    let state = state.listening_on(address, shutdown.clone());
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     let service = router(state).into_make_service_with_connect_info::<Peer>();
     let tcp = Door { listener: tcp, places: Arc::clone(&places) };

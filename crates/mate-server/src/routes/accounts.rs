@@ -4,11 +4,12 @@ use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
+    describe::Doc,
     extract::{Ask, Body, Caller, PageQuery, Query, Segments},
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::AddAccount,
+    wire::{AddAccount, Stop, answer},
 };
 use axum::extract::State;
 use mate_engine::Verb;
@@ -17,11 +18,26 @@ const LIST: &str = "accounts";
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .get("/accounts", Verb::AccountList, list)
-        .post("/accounts", Verb::AccountAdd, add)
-        .get("/accounts/{account}", Verb::AccountShow, show)
-        .post("/accounts/{account}/disable", Verb::AccountDisable, disable)
-        .post("/accounts/{account}/enable", Verb::AccountEnable, enable)
+        .get("/accounts", Verb::AccountList, list, Doc::lists::<answer::Account>().query::<PageQuery>())
+        .post(
+            "/accounts",
+            Verb::AccountAdd,
+            add,
+            Doc::makes::<answer::Account>().takes::<AddAccount>().refuses(&["name_taken"]),
+        )
+        .get("/accounts/{account}", Verb::AccountShow, show, Doc::shows::<answer::Account>())
+        .post(
+            "/accounts/{account}/disable",
+            Verb::AccountDisable,
+            disable,
+            Doc::shows::<answer::Account>().may_take::<Stop>().refuses(&["last_administrator"]),
+        )
+        .post(
+            "/accounts/{account}/enable",
+            Verb::AccountEnable,
+            enable,
+            Doc::shows::<answer::Account>().may_take::<Stop>(),
+        )
 }
 
 async fn list(
@@ -59,7 +75,7 @@ async fn disable(
     caller: Caller,
     Segments(account): Segments<String>,
     ask: Ask,
-    Body(_, bytes): Body<crate::wire::Stop>,
+    Body(_, bytes): Body<Stop>,
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |_| {
         Ok(Made::changed(views::account(state.engine.disable_account(&caller.who, &account).await?)))
@@ -72,7 +88,7 @@ async fn enable(
     caller: Caller,
     Segments(account): Segments<String>,
     ask: Ask,
-    Body(_, bytes): Body<crate::wire::Stop>,
+    Body(_, bytes): Body<Stop>,
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |_| {
         Ok(Made::changed(views::account(state.engine.enable_account(&caller.who, &account).await?)))

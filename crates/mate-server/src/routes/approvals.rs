@@ -4,34 +4,62 @@ use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
+    describe::Doc,
     extract::{Ask, Body, Caller, Query, Segments, paging},
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::{AnswerApproval, Stop},
+    wire::{AnswerApproval, Stop, answer, shape},
 };
 use axum::extract::State;
 use mate_engine::{EngineError, Verb};
 use mate_model::ApprovalId;
 use serde::Deserialize;
+use utoipa::IntoParams;
 
 const LIST: &str = "approvals";
 
+const ANSWERING: &[&str] = &[
+    "approval_answered",
+    "approval_over",
+    "approval_without_effect",
+    "distinct_approver",
+    "not_now",
+    "project_archived",
+];
+
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .get("/approvals", Verb::ApprovalList, list)
-        .get("/approvals/{approval}", Verb::ApprovalShow, show)
-        .post("/approvals/{approval}", Verb::ApprovalAnswer, answer)
-        .post("/approvals/{approval}/revoke", Verb::ApprovalRevoke, revoke)
+        .get("/approvals", Verb::ApprovalList, list, Doc::lists::<answer::Approval>().query::<Which>())
+        .get("/approvals/{approval}", Verb::ApprovalShow, show, Doc::shows::<answer::Approval>())
+        .post(
+            "/approvals/{approval}",
+            Verb::ApprovalAnswer,
+            answer,
+            Doc::shows::<answer::Approval>().takes::<AnswerApproval>().refuses(ANSWERING),
+        )
+        .post(
+            "/approvals/{approval}/revoke",
+            Verb::ApprovalRevoke,
+            revoke,
+            Doc::shows::<answer::Approval>().may_take::<Stop>().refuses(&["nothing_to_revoke"]),
+        )
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 struct Which {
+    /// Of this project, by name or id; of all one's projects if absent.
+    #[param(value_type = Option<shape::NameOrId>, inline)]
     project: Option<String>,
     #[serde(default)]
+    /// Also those that are over.
     all: bool,
+    /// The `next` of the page before: go on after it.
+    #[param(value_type = Option<shape::Cursor>, inline)]
     cursor: Option<String>,
+    /// How many items at most; 100 if absent.
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
 }
 

@@ -5,36 +5,76 @@ use crate::{
     ServerState,
     answer::Answer,
     content,
+    describe::Doc,
     extract::{Ask, Body, Caller, PageQuery, Query, Segments, paging},
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::{Publish, Stop},
+    wire::{Publish, Stop, answer, shape},
 };
 use axum::{extract::State, response::Response};
 use http::HeaderMap;
 use mate_engine::{EngineError, Verb};
 use mate_model::{ArtifactId, TaskId};
 use serde::Deserialize;
+use utoipa::IntoParams;
 
 const LIST: &str = "artifacts";
 const OF_TASK: &str = "task_artifacts";
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .get("/projects/{project}/artifacts", Verb::ArtifactList, list)
-        .get("/tasks/{task}/artifacts", Verb::ArtifactList, list_of)
-        .post("/tasks/{task}/artifacts", Verb::ArtifactPublish, publish)
-        .get("/artifacts/{artifact}", Verb::ArtifactShow, show)
-        .get("/artifacts/{artifact}/content", Verb::ArtifactGet, download)
-        .post("/artifacts/{artifact}/remove", Verb::ArtifactRemove, remove)
+        .get(
+            "/projects/{project}/artifacts",
+            Verb::ArtifactList,
+            list,
+            Doc::lists::<answer::Artifact>().query::<Which>(),
+        )
+        .get(
+            "/tasks/{task}/artifacts",
+            Verb::ArtifactList,
+            list_of,
+            Doc::lists::<answer::Artifact>()
+                .query::<PageQuery>()
+                .named("artifact.list_of_task", "Lists a task's artifacts."),
+        )
+        .post(
+            "/tasks/{task}/artifacts",
+            Verb::ArtifactPublish,
+            publish,
+            Doc::makes::<answer::Artifact>().takes::<Publish>().refuses(&[
+                "project_archived",
+                "workspace_missing",
+                "not_now",
+                "not_kept",
+            ]),
+        )
+        .get("/artifacts/{artifact}", Verb::ArtifactShow, show, Doc::shows::<answer::Artifact>())
+        .get(
+            "/artifacts/{artifact}/content",
+            Verb::ArtifactGet,
+            download,
+            Doc::sends_content().refuses(&["not_kept", "removed", "too_many_downloads"]),
+        )
+        .post(
+            "/artifacts/{artifact}/remove",
+            Verb::ArtifactRemove,
+            remove,
+            Doc::shows::<answer::Artifact>().may_take::<Stop>().refuses(&["not_kept"]),
+        )
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 struct Which {
+    /// Of this task.
+    #[param(value_type = Option<shape::TaskId>, inline)]
     task: Option<String>,
+    /// The `next` of the page before: go on after it.
+    #[param(value_type = Option<shape::Cursor>, inline)]
     cursor: Option<String>,
+    /// How many items at most; 100 if absent.
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
 }
 

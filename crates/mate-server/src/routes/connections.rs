@@ -4,34 +4,114 @@ use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
+    describe::Doc,
     extract::{Ask, Body, Caller, PageQuery, Query, Segments},
     idempotent::{self, Made},
     problem::Problem,
     time::rfc3339_opt,
     views,
-    wire::{AddConnection, AuthorizeConnection, ConnectionAuthorized, RotateConnection, SecretText},
+    wire::{
+        AddConnection, AuthorizeConnection, ConnectionAuthorized, RotateConnection, SecretText,
+        SetConnection, answer,
+    },
 };
 use axum::extract::State;
-use mate_engine::{EngineError, Verb, admin::NewConnection, oauth::Wish};
+use mate_engine::{
+    EngineError, Verb,
+    admin::{ConnectionChange, NewConnection, Rotation},
+    oauth::Wish,
+};
 use mate_guard::Secret;
 use mate_model::records::{Connection, Reach};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 const LIST: &str = "connections";
 const TOOLS: &str = "connection_tools";
 
+const AUTHORIZING: &[&str] = &[
+    "access_denied",
+    "authorization_refused",
+    "authorization_unfit",
+    "authorization_unreachable",
+    "no_address",
+    "not_asked",
+    "not_here",
+];
+
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .get("/connections", Verb::ConnectionList, list)
-        .post("/connections", Verb::ConnectionAdd, add)
-        .get("/connections/{connection}", Verb::ConnectionShow, show)
-        .delete("/connections/{connection}", Verb::ConnectionRemove, remove)
-        .post("/connections/{connection}/rotate", Verb::ConnectionRotate, rotate)
-        .post("/connections/{connection}/authorize", Verb::ConnectionAuthorize, authorize)
-        .post("/connections/{connection}/authorized", Verb::ConnectionAuthorize, authorized)
-        .post("/connections/{connection}/check", Verb::ConnectionCheck, check)
-        .get("/connections/{connection}/tools", Verb::ConnectionTools, tools)
+        .get(
+            "/connections",
+            Verb::ConnectionList,
+            list,
+            Doc::lists::<answer::Connection>().query::<PageQuery>(),
+        )
+        .post(
+            "/connections",
+            Verb::ConnectionAdd,
+            add,
+            Doc::makes::<answer::Connection>().takes::<AddConnection>().refuses(&["name_taken"]),
+        )
+        .get("/connections/{connection}", Verb::ConnectionShow, show, Doc::shows::<answer::Connection>())
+        .delete(
+            "/connections/{connection}",
+            Verb::ConnectionRemove,
+            remove,
+            Doc::shows::<answer::Connection>(),
+        )
+        .post(
+            "/connections/{connection}/set",
+            Verb::ConnectionSet,
+            set,
+            Doc::shows::<answer::Connection>().takes::<SetConnection>(),
+        )
+        .post(
+            "/connections/{connection}/rotate",
+            Verb::ConnectionRotate,
+            rotate,
+            Doc::shows::<answer::RotatedConnection>().takes::<RotateConnection>(),
+        )
+        .post(
+            "/connections/{connection}/authorize",
+            Verb::ConnectionAuthorize,
+            authorize,
+            Doc::shows::<answer::AuthorizationAsked>()
+                .takes::<AuthorizeConnection>()
+                .unkeyed()
+                .refuses(AUTHORIZING),
+        )
+        .post(
+            "/connections/{connection}/authorized",
+            Verb::ConnectionAuthorize,
+            authorized,
+            Doc::shows::<answer::Authorized>()
+                .takes::<ConnectionAuthorized>()
+                .unkeyed()
+                .named(
+                    "connection.authorized",
+                    "Takes what the authorisation server sent the browser back with.",
+                )
+                .refuses(AUTHORIZING),
+        )
+        .post(
+            "/connections/{connection}/check",
+            Verb::ConnectionCheck,
+            check,
+            Doc::shows::<answer::Look>().unkeyed().refuses(&["busy", "look_failed", "not_here"]),
+        )
+        .get(
+            "/connections/{connection}/tools",
+            Verb::ConnectionTools,
+            tools,
+            Doc::lists::<answer::Tool>().query::<PageQuery>().refuses(&[
+                "busy",
+                "look_failed",
+                "not_here",
+                "connection_ill",
+                "listing_gone",
+            ]),
+        )
 }
 
 async fn list(
@@ -64,6 +144,31 @@ async fn add(
     .await
 }
 
+async fn set(
+    State(state): State<ServerState>,
+    caller: Caller,
+    ask: Ask,
+    Segments(connection): Segments<String>,
+    Body(wish, bytes): Body<SetConnection>,
+) -> Result<Answer, Problem> {
+    idempotent::post(&state, &caller, &ask, &bytes, async |_| {
+        if wish.unset_effect && wish.effect.is_some() {
+            return Err(EngineError::invalid("unset_effect", "does not go with effect: give one of the two"));
+        }
+        let change = ConnectionChange {
+            add_fields: wish.add_fields,
+            remove_fields: wish.remove_fields,
+            effect: if wish.unset_effect { Some(None) } else { wish.effect.map(Some) },
+            trust_annotations: wish.trust_annotations,
+            workspace_root: wish.workspace_root,
+            verify: wish.verify,
+        };
+        let connection = state.engine.set_connection(&caller.who, &connection, change).await?;
+        Ok(Made::changed(views::connection(connection)))
+    })
+    .await
+}
+
 async fn rotate(
     State(state): State<ServerState>,
     caller: Caller,
@@ -72,9 +177,14 @@ async fn rotate(
     Body(wish, bytes): Body<RotateConnection>,
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |_| {
-        let (env, headers) = (secrets(&wish.secret_env), secrets(&wish.headers));
-        let connection = state.engine.rotate_connection(&caller.who, &connection, env, headers).await?;
-        Ok(Made::changed(views::connection(connection)))
+        let rotation = Rotation {
+            secret_env: secrets(&wish.secret_env),
+            headers: secrets(&wish.headers),
+            add: wish.add,
+            remove: wish.remove,
+        };
+        let done = state.engine.rotate_connection(&caller.who, &connection, rotation).await?;
+        Ok(Made::changed(views::rotated(done)))
     })
     .await
 }
@@ -95,7 +205,12 @@ async fn authorize(
     let authorizer = state.authorizer.as_ref();
     let (connection, url) =
         state.engine.ask_authorization(&caller.who, &connection, authorizer, &wish).await?;
-    Ok(Answer::ok(json!({ "id": connection.id, "state": "asked", "name": connection.name, "url": url })))
+    Ok(Answer::shown(&answer::AuthorizationAsked {
+        id: connection.id,
+        state: "asked",
+        name: connection.name,
+        url,
+    }))
 }
 
 async fn authorized(
@@ -107,15 +222,15 @@ async fn authorized(
     let (authorizer, redirected) = (state.authorizer.as_ref(), wish.redirected.expose());
     let done = state.engine.finish_authorization(&caller.who, &connection, authorizer, redirected).await?;
     let (connection, held, expires_at) = done;
-    Ok(Answer::ok(json!({
-        "id": connection.id,
-        "state": "authorized",
-        "name": connection.name,
-        "issuer": held.party.issuer,
-        "scope": held.party.scope,
-        "refreshes": held.refresh.is_some(),
-        "expires_at": rfc3339_opt(expires_at),
-    })))
+    Ok(Answer::shown(&answer::Authorized {
+        id: connection.id,
+        state: "authorized",
+        name: connection.name,
+        issuer: held.party.issuer,
+        scope: held.party.scope,
+        refreshes: held.refresh.is_some(),
+        expires_at: rfc3339_opt(expires_at),
+    }))
 }
 
 /// Changes nothing, so a repeated request looks again.
@@ -172,16 +287,18 @@ async fn look(
     let looked = state.engine.check_connection(&caller.who, verb, name_or_id, state.prober.as_ref()).await?;
     let (connection, mut found) = looked;
     let tools = if let Value::Array(tools) = found["tools"].take() { tools } else { Vec::new() };
-    let report = json!({
-        "id": connection.id,
-        "state": if found["problem"].is_null() { "well" } else { "ill" },
-        "name": connection.name,
-        "code": found["problem"]["code"],
-        "protocol": found["protocol"],
-        "tools": tools.len(),
-        "problem": found["problem"],
-        "notices": found["notices"],
-        "said": found["said"],
+    let mut part = |name: &str| found.get_mut(name).map(Value::take).unwrap_or_default();
+    let problem = part("problem");
+    let report = views::shown(&answer::Look {
+        id: connection.id,
+        state: if problem.is_null() { "well" } else { "ill" },
+        name: connection.name.clone(),
+        code: problem.get("code").cloned().unwrap_or_default(),
+        protocol: part("protocol"),
+        tools: tools.len(),
+        problem,
+        notices: part("notices"),
+        said: part("said"),
     });
     Ok((connection, report, tools))
 }
@@ -213,6 +330,7 @@ fn new(wish: AddConnection) -> Result<NewConnection, EngineError> {
         trust_annotations: wish.trust_annotations,
         effect: wish.effect,
         verify: wish.verify,
+        workspace_root: wish.workspace_root,
     })
 }
 

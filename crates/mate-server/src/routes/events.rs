@@ -5,9 +5,11 @@ use crate::{
     ServerState,
     answer::Answer,
     cursor,
+    describe::Doc,
     extract::{Caller, Query, Segments, limit},
     problem::Problem,
     stream, views,
+    wire::{answer, shape},
 };
 use axum::{
     extract::State,
@@ -18,19 +20,31 @@ use mate_engine::{Cursor, EngineError, EventView, Verb};
 use mate_model::TaskId;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use utoipa::IntoParams;
 
 /// The name of a task's stream, for its cursors.
 pub(crate) const STREAM: &str = "events";
 
 pub(super) fn routes(routes: Routes) -> Routes {
-    routes.get("/tasks/{task}/events", Verb::TaskEvents, events)
+    routes.get(
+        "/tasks/{task}/events",
+        Verb::TaskEvents,
+        events,
+        Doc::streams::<answer::Event>().query::<Which>().refuses(&["too_many_streams"]),
+    )
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 struct Which {
+    /// The `id` of an event, or the `next` of a page: what came after it.
+    #[param(value_type = Option<shape::Cursor>, inline)]
     after: Option<String>,
+    /// How many items at most; 100 if absent.
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
+    /// `end`: a stream ends when the task has.
+    #[param(pattern = "^end$")]
     until: Option<String>,
 }
 

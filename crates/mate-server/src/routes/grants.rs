@@ -4,11 +4,12 @@ use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
+    describe::Doc,
     extract::{Ask, Body, Caller, PageQuery, Query, Segments, paging},
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::{AddGrant, RenewGrant, Stop},
+    wire::{AddGrant, RenewGrant, Stop, answer, shape},
 };
 use axum::extract::State;
 use mate_engine::{
@@ -17,26 +18,56 @@ use mate_engine::{
 };
 use mate_model::words::ApprovalMode;
 use serde::Deserialize;
+use utoipa::IntoParams;
 
 const LIST: &str = "grants";
 const PINS: &str = "pins";
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .get("/grants", Verb::GrantList, list)
-        .post("/grants", Verb::GrantAdd, add)
-        .get("/grants/{grant}", Verb::GrantShow, show)
-        .post("/grants/{grant}/renew", Verb::GrantRenew, renew)
-        .post("/grants/{grant}/revoke", Verb::GrantRevoke, revoke)
+        .get("/grants", Verb::GrantList, list, Doc::lists::<answer::Grant>().query::<Which>())
+        .post(
+            "/grants",
+            Verb::GrantAdd,
+            add,
+            Doc::makes::<answer::Grant>().takes::<AddGrant>().refuses(&["project_archived"]),
+        )
+        .get(
+            "/grants/{grant}",
+            Verb::GrantShow,
+            show,
+            Doc::shows::<answer::GrantWithPins>().query::<PageQuery>(),
+        )
+        .post(
+            "/grants/{grant}/renew",
+            Verb::GrantRenew,
+            renew,
+            Doc::shows::<answer::Grant>()
+                .may_take::<RenewGrant>()
+                .refuses(&["grant_revoked", "project_archived"]),
+        )
+        .post(
+            "/grants/{grant}/revoke",
+            Verb::GrantRevoke,
+            revoke,
+            Doc::shows::<answer::Grant>().may_take::<Stop>(),
+        )
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 struct Which {
+    /// Of this project, by name or id; of all one's projects if absent.
+    #[param(value_type = Option<shape::NameOrId>, inline)]
     project: Option<String>,
     #[serde(default)]
+    /// Also those that are over.
     all: bool,
+    /// The `next` of the page before: go on after it.
+    #[param(value_type = Option<shape::Cursor>, inline)]
     cursor: Option<String>,
+    /// How many items at most; 100 if absent.
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
 }
 

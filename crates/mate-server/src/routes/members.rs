@@ -4,23 +4,45 @@ use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
+    describe::Doc,
     extract::{Ask, Body, Caller, PageQuery, Query, Segments},
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::SetMember,
+    wire::{
+        SetMember,
+        answer::{self, RemovedMember},
+    },
 };
 use axum::extract::State;
 use mate_engine::Verb;
-use serde_json::json;
 
 const LIST: &str = "members";
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .get("/projects/{project}/members", Verb::MemberList, list)
-        .post("/projects/{project}/members", Verb::MemberSet, set)
-        .delete("/projects/{project}/members/{account}", Verb::MemberRemove, remove)
+        .get(
+            "/projects/{project}/members",
+            Verb::MemberList,
+            list,
+            Doc::lists::<answer::Member>().query::<PageQuery>(),
+        )
+        .post(
+            "/projects/{project}/members",
+            Verb::MemberSet,
+            set,
+            Doc::makes::<answer::Member>().takes::<SetMember>().refuses(&[
+                "last_owner",
+                "project_archived",
+                "account_disabled",
+            ]),
+        )
+        .delete(
+            "/projects/{project}/members/{account}",
+            Verb::MemberRemove,
+            remove,
+            Doc::shows::<RemovedMember>().refuses(&["last_owner", "project_archived"]),
+        )
 }
 
 async fn list(
@@ -53,5 +75,5 @@ async fn remove(
     Segments((project, account)): Segments<(String, String)>,
 ) -> Result<Answer, Problem> {
     let account = state.engine.remove_member(&caller.who, &project, &account).await?;
-    Ok(Answer::ok(json!({ "id": account.id, "account_name": account.name, "state": "removed" })))
+    Ok(Answer::shown(&RemovedMember { id: account.id, account_name: account.name, state: "removed" }))
 }

@@ -4,7 +4,9 @@ mod accounts;
 mod approvals;
 mod artifacts;
 mod aside;
+mod browser;
 mod connections;
+mod description;
 mod events;
 mod grants;
 mod health;
@@ -22,7 +24,7 @@ mod tokens;
 pub(crate) use events::{STREAM, position, view};
 pub use table::Route;
 
-use crate::{ServerState, check::doorman, problem::Problem};
+use crate::{ServerState, check::doorman, describe::Doc, problem::Problem};
 use axum::{Router, middleware::from_fn_with_state};
 use http::StatusCode;
 use table::Routes;
@@ -33,6 +35,7 @@ const NOUNS: &[fn(Routes) -> Routes] = &[
     approvals::routes,
     artifacts::routes,
     aside::routes,
+    browser::routes,
     connections::routes,
     events::routes,
     grants::routes,
@@ -56,14 +59,27 @@ pub fn table() -> Vec<Route> {
     api().table
 }
 
+/// The routes below `/api/v1` by themselves, for who asks from within.
+pub(crate) fn inside(state: &ServerState) -> Router {
+    api().router.fallback(async || Problem::not_found()).with_state(state.clone())
+}
+
+/// Every route below `/api/v1`, with what it takes and answers.
+pub(crate) fn described() -> Vec<(Route, Doc)> {
+    let Routes { table, docs, .. } = api();
+    table.into_iter().zip(docs).collect()
+}
+
 /// The whole interface.
 pub fn router(state: ServerState) -> Router {
     Router::new()
         .nest("/api/v1", api().router)
         .merge(health::routes())
+        .merge(description::routes())
         .fallback(async || Problem::not_found())
         .method_not_allowed_fallback(async || wrong_method())
         .layer(from_fn_with_state(state.clone(), doorman))
+        .merge(crate::web::routes(&state))
         .with_state(state)
 }
 

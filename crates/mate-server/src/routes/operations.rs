@@ -5,45 +5,86 @@ use crate::{
     ServerState,
     answer::Answer,
     cursor,
+    describe::Doc,
     extract::{Ask, Body, Caller, Query, Segments, limit, paging, word},
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::{ResolveOperation, Stop},
+    wire::{ResolveOperation, Stop, answer, shape},
 };
 use axum::extract::State;
 use mate_engine::{EngineError, Verb};
 use mate_model::{OperationId, TaskId};
 use serde::Deserialize;
 use serde_json::json;
+use utoipa::IntoParams;
 
 const LIST: &str = "operations";
 const ACROSS: &str = "all_operations";
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .get("/operations", Verb::OperationList, list)
-        .get("/operations/{operation}", Verb::OperationShow, show)
-        .post("/operations/{operation}/resolve", Verb::OperationResolve, resolve)
-        .post("/operations/{operation}/verify", Verb::OperationVerify, verify)
-        .get("/tasks/{task}/operations", Verb::OperationList, list_of)
+        .get("/operations", Verb::OperationList, list, Doc::lists::<answer::Operation>().query::<WhichOf>())
+        .get("/operations/{operation}", Verb::OperationShow, show, Doc::shows::<answer::Operation>())
+        .post(
+            "/operations/{operation}/resolve",
+            Verb::OperationResolve,
+            resolve,
+            Doc::shows::<answer::Operation>()
+                .takes::<ResolveOperation>()
+                .refuses(&["already_resolved", "not_unknown"]),
+        )
+        .post(
+            "/operations/{operation}/verify",
+            Verb::OperationVerify,
+            verify,
+            Doc::shows::<answer::Operation>().may_take::<Stop>().refuses(&[
+                "no_recipe",
+                "not_unknown",
+                "turn_running",
+            ]),
+        )
+        .get(
+            "/tasks/{task}/operations",
+            Verb::OperationList,
+            list_of,
+            Doc::lists::<answer::Operation>()
+                .query::<Which>()
+                .named("operation.list_of_task", "Lists a task's operations, in request order."),
+        )
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 struct Which {
+    /// In this state.
+    #[param(value_type = Option<shape::OperationState>, inline)]
     state: Option<String>,
+    /// The `next` of the page before: go on after it.
+    #[param(value_type = Option<shape::Cursor>, inline)]
     cursor: Option<String>,
+    /// How many items at most; 100 if absent.
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 struct WhichOf {
+    /// Of this task.
+    #[param(value_type = Option<shape::TaskId>, inline)]
     task: Option<String>,
+    /// Of this project, by name or id; of all one's projects if absent.
+    #[param(value_type = Option<shape::NameOrId>, inline)]
     project: Option<String>,
+    /// In this state.
+    #[param(value_type = Option<shape::OperationState>, inline)]
     state: Option<String>,
+    /// The `next` of the page before: go on after it.
+    #[param(value_type = Option<shape::Cursor>, inline)]
     cursor: Option<String>,
+    /// How many items at most; 100 if absent.
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
 }
 

@@ -4,11 +4,12 @@ use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
+    describe::Doc,
     extract::{Ask, Body, Caller, PageQuery, Query, Segments},
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::{AddPolicy, CheckPolicy},
+    wire::{AddPolicy, CheckPolicy, answer},
 };
 use axum::extract::State;
 use mate_engine::{EngineError, Verb};
@@ -18,12 +19,29 @@ const LIST: &str = "policies";
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .get("/policies", Verb::PolicyList, list)
-        .post("/policies", Verb::PolicyAdd, add)
-        .post("/policies/check", Verb::PolicyCheck, check)
-        .get("/policies/explain/{operation}", Verb::PolicyExplain, explain)
-        .get("/policies/{policy}", Verb::PolicyShow, show)
-        .delete("/policies/{policy}", Verb::PolicyRemove, remove)
+        .get("/policies", Verb::PolicyList, list, Doc::lists::<answer::Policy>().query::<PageQuery>())
+        .post(
+            "/policies",
+            Verb::PolicyAdd,
+            add,
+            Doc::makes::<answer::PolicyWithReport>()
+                .takes::<AddPolicy>()
+                .refuses(&["name_taken", "too_many_policies"]),
+        )
+        .post(
+            "/policies/check",
+            Verb::PolicyCheck,
+            check,
+            Doc::shows::<answer::PolicyReport>().takes::<CheckPolicy>().unkeyed(),
+        )
+        .get(
+            "/policies/explain/{operation}",
+            Verb::PolicyExplain,
+            explain,
+            Doc::shows::<answer::Explanation>(),
+        )
+        .get("/policies/{policy}", Verb::PolicyShow, show, Doc::shows::<answer::PolicyWithReport>())
+        .delete("/policies/{policy}", Verb::PolicyRemove, remove, Doc::shows::<answer::PolicyWithReport>())
 }
 
 async fn list(

@@ -4,11 +4,12 @@ use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
+    describe::Doc,
     extract::{Ask, Body, Caller, PageQuery, Query, Segments},
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::{AddProject, SetProject, Stop},
+    wire::{AddProject, SetProject, Stop, answer},
 };
 use axum::extract::State;
 use mate_engine::{EngineError, Verb};
@@ -19,11 +20,26 @@ const LIST: &str = "projects";
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .get("/projects", Verb::ProjectList, list)
-        .post("/projects", Verb::ProjectAdd, add)
-        .get("/projects/{project}", Verb::ProjectShow, show)
-        .post("/projects/{project}/set", Verb::ProjectSet, set)
-        .post("/projects/{project}/archive", Verb::ProjectArchive, archive)
+        .get("/projects", Verb::ProjectList, list, Doc::lists::<answer::Project>().query::<PageQuery>())
+        .post(
+            "/projects",
+            Verb::ProjectAdd,
+            add,
+            Doc::makes::<answer::ProjectWithUse>().takes::<AddProject>().refuses(&["name_taken"]),
+        )
+        .get("/projects/{project}", Verb::ProjectShow, show, Doc::shows::<answer::ProjectWithUse>())
+        .post(
+            "/projects/{project}/set",
+            Verb::ProjectSet,
+            set,
+            Doc::shows::<answer::ProjectWithUse>().may_take::<SetProject>().refuses(&["project_archived"]),
+        )
+        .post(
+            "/projects/{project}/archive",
+            Verb::ProjectArchive,
+            archive,
+            Doc::shows::<answer::ProjectWithUse>().may_take::<Stop>(),
+        )
 }
 
 async fn list(

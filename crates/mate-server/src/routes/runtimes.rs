@@ -4,11 +4,12 @@ use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
+    describe::Doc,
     extract::{Ask, Body, Caller, PageQuery, Query, Segments},
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::AddRuntime,
+    wire::{AddRuntime, answer},
 };
 use axum::extract::State;
 use mate_engine::{Verb, admin::Patience};
@@ -17,10 +18,15 @@ const LIST: &str = "runtimes";
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .get("/runtimes", Verb::RuntimeList, list)
-        .post("/runtimes", Verb::RuntimeAdd, add)
-        .get("/runtimes/{runtime}", Verb::RuntimeShow, show)
-        .delete("/runtimes/{runtime}", Verb::RuntimeRemove, remove)
+        .get("/runtimes", Verb::RuntimeList, list, Doc::lists::<answer::Runtime>().query::<PageQuery>())
+        .post(
+            "/runtimes",
+            Verb::RuntimeAdd,
+            add,
+            Doc::makes::<answer::Runtime>().takes::<AddRuntime>().refuses(&["name_taken"]),
+        )
+        .get("/runtimes/{runtime}", Verb::RuntimeShow, show, Doc::shows::<answer::Runtime>())
+        .delete("/runtimes/{runtime}", Verb::RuntimeRemove, remove, Doc::shows::<answer::Runtime>())
 }
 
 async fn list(
@@ -50,8 +56,11 @@ async fn add(
         let registration = state.registrar.registration(&wish)?;
         let patience =
             Patience { quiet_seconds: wish.quiet_seconds, deadline_seconds: wish.deadline_seconds };
+        let notices = state.registrar.notices(&registration);
         let runtime = state.engine.add_runtime(&caller.who, id, &wish.name, registration, patience).await?;
-        Ok(Made::created(views::runtime(runtime)))
+        let mut view = views::runtime(runtime);
+        view["notices"] = notices.into();
+        Ok(Made::created(view))
     })
     .await
 }

@@ -1,7 +1,7 @@
-//! The list of routes, each with its verb; a route without one cannot be written.
+//! The list of routes, each with its verb and its description; a route without them cannot be written.
 
 use super::judge::judge;
-use crate::ServerState;
+use crate::{ServerState, describe::Doc};
 use axum::{
     Router,
     extract::Request,
@@ -26,11 +26,13 @@ pub struct Route {
 pub(super) struct Routes {
     pub(super) router: Router<ServerState>,
     pub(super) table: Vec<Route>,
+    /// What each of them takes and answers, in the same order.
+    pub(super) docs: Vec<Doc>,
 }
 
 impl Routes {
     pub(super) fn new() -> Self {
-        Self { router: Router::new(), table: Vec::new() }
+        Self { router: Router::new(), table: Vec::new(), docs: Vec::new() }
     }
 
     /// Reads.
@@ -39,8 +41,9 @@ impl Routes {
         path: &'static str,
         verb: Verb,
         handler: impl Handler<T, ServerState>,
+        doc: Doc,
     ) -> Self {
-        self.on(MethodFilter::GET, "GET", path, verb, handler)
+        self.on(MethodFilter::GET, "GET", path, verb, handler, doc)
     }
 
     /// Changes something.
@@ -49,8 +52,9 @@ impl Routes {
         path: &'static str,
         verb: Verb,
         handler: impl Handler<T, ServerState>,
+        doc: Doc,
     ) -> Self {
-        self.on(MethodFilter::POST, "POST", path, verb, handler)
+        self.on(MethodFilter::POST, "POST", path, verb, handler, doc)
     }
 
     /// Removes something.
@@ -59,8 +63,9 @@ impl Routes {
         path: &'static str,
         verb: Verb,
         handler: impl Handler<T, ServerState>,
+        doc: Doc,
     ) -> Self {
-        self.on(MethodFilter::DELETE, "DELETE", path, verb, handler)
+        self.on(MethodFilter::DELETE, "DELETE", path, verb, handler, doc)
     }
 
     fn on<T: 'static>(
@@ -70,10 +75,12 @@ impl Routes {
         path: &'static str,
         verb: Verb,
         handler: impl Handler<T, ServerState>,
+        doc: Doc,
     ) -> Self {
         let judged = from_fn(move |request: Request, next: Next| judge(verb, request, next));
         self.router = self.router.route(path, on(filter, handler).route_layer(judged));
         self.table.push(Route { method, path, verb });
+        self.docs.push(doc);
         self
     }
 }

@@ -5,39 +5,101 @@ use crate::{
     ServerState,
     answer::Answer,
     cursor,
+    describe::Doc,
     extract::{Ask, Body, Caller, Query, Segments, limit, word},
     idempotent::{self, Made},
     problem::Problem,
     submission, views,
-    wire::{AddTask, Reject, ResolveTask, Resume, Stop},
+    wire::{AddTask, Reject, ResolveTask, Resume, Stop, answer, shape},
 };
 use axum::extract::State;
 use mate_engine::{EngineError, Verb};
 use mate_model::TaskId;
 use serde::Deserialize;
 use serde_json::json;
+use utoipa::IntoParams;
 
 const LIST: &str = "tasks";
 
+const SUBMITTING: &[&str] =
+    &["session_busy", "session_closed", "workspace_missing", "project_archived", "distinct_approver"];
+const RESUMING: &[&str] = &[
+    "already_continued",
+    "not_resumable",
+    "still_live",
+    "not_now",
+    "runtime_removed",
+    "session_busy",
+    "session_closed",
+    "workspace_missing",
+    "project_archived",
+];
+const MOVING: &[&str] = &["already", "final", "not_now", "stale", "distinct_approver", "project_archived"];
+
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .get("/projects/{project}/tasks", Verb::TaskList, list)
-        .post("/projects/{project}/tasks", Verb::TaskAdd, add)
-        .get("/tasks/{task}", Verb::TaskShow, show)
-        .get("/tasks/{task}/report", Verb::TaskReport, report)
-        .post("/tasks/{task}/approve", Verb::TaskApprove, approve)
-        .post("/tasks/{task}/reject", Verb::TaskReject, reject)
-        .post("/tasks/{task}/stop", Verb::TaskStop, stop)
-        .post("/tasks/{task}/kill", Verb::TaskKill, kill)
-        .post("/tasks/{task}/resume", Verb::TaskResume, resume)
-        .post("/tasks/{task}/resolve", Verb::TaskResolve, resolve)
+        .get("/projects/{project}/tasks", Verb::TaskList, list, Doc::lists::<answer::Task>().query::<Which>())
+        .post(
+            "/projects/{project}/tasks",
+            Verb::TaskAdd,
+            add,
+            Doc::makes::<answer::Task>().takes::<AddTask>().refuses(SUBMITTING),
+        )
+        .get("/tasks/{task}", Verb::TaskShow, show, Doc::shows::<answer::Task>())
+        .get("/tasks/{task}/report", Verb::TaskReport, report, Doc::shows::<answer::Report>())
+        .post(
+            "/tasks/{task}/approve",
+            Verb::TaskApprove,
+            approve,
+            Doc::shows::<answer::Task>().may_take::<Stop>().refuses(MOVING),
+        )
+        .post(
+            "/tasks/{task}/reject",
+            Verb::TaskReject,
+            reject,
+            Doc::shows::<answer::Task>().may_take::<Reject>().refuses(MOVING),
+        )
+        .post(
+            "/tasks/{task}/stop",
+            Verb::TaskStop,
+            stop,
+            Doc::shows::<answer::Task>().may_take::<Stop>().refuses(MOVING),
+        )
+        .post(
+            "/tasks/{task}/kill",
+            Verb::TaskKill,
+            kill,
+            Doc::shows::<answer::Task>().may_take::<Stop>().refuses(MOVING),
+        )
+        .post(
+            "/tasks/{task}/resume",
+            Verb::TaskResume,
+            resume,
+            Doc::makes::<answer::Task>().may_take::<Resume>().refuses(RESUMING),
+        )
+        .post(
+            "/tasks/{task}/resolve",
+            Verb::TaskResolve,
+            resolve,
+            Doc::shows::<answer::Task>().takes::<ResolveTask>().refuses(&[
+                "not_unknown",
+                "operations_unknown",
+                "stale",
+            ]),
+        )
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 struct Which {
+    /// In this state.
+    #[param(value_type = Option<shape::TaskState>, inline)]
     state: Option<String>,
+    /// The `next` of the page before: go on after it.
+    #[param(value_type = Option<shape::Cursor>, inline)]
     cursor: Option<String>,
+    /// How many items at most; 100 if absent.
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
 }
 

@@ -4,31 +4,52 @@ use super::table::Routes;
 use crate::{
     ServerState,
     answer::Answer,
+    describe::Doc,
     extract::{Ask, Body, Caller, Query, Segments, paging},
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::{AddToken, Stop},
+    wire::{AddToken, Stop, answer, shape},
 };
 use axum::extract::State;
 use mate_engine::{Verb, admin::NewToken};
 use serde::Deserialize;
+use utoipa::IntoParams;
 
 const LIST: &str = "tokens";
 
 pub(super) fn routes(routes: Routes) -> Routes {
-    routes.get("/tokens", Verb::TokenList, list).post("/tokens", Verb::TokenAdd, add).post(
-        "/tokens/{token}/revoke",
-        Verb::TokenRevoke,
-        revoke,
-    )
+    routes
+        .get("/tokens", Verb::TokenList, list, Doc::lists::<answer::Token>().query::<Which>())
+        .post(
+            "/tokens",
+            Verb::TokenAdd,
+            add,
+            Doc::makes::<answer::MadeToken>().may_take::<AddToken>().refuses(&[
+                "account_disabled",
+                "project_archived",
+                "reaches_further",
+            ]),
+        )
+        .post(
+            "/tokens/{token}/revoke",
+            Verb::TokenRevoke,
+            revoke,
+            Doc::shows::<answer::Token>().may_take::<Stop>().refuses(&["last_token"]),
+        )
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 struct Which {
+    /// Of this account, by name or id; of one's own if absent.
+    #[param(value_type = Option<shape::NameOrId>, inline)]
     account: Option<String>,
+    /// The `next` of the page before: go on after it.
+    #[param(value_type = Option<shape::Cursor>, inline)]
     cursor: Option<String>,
+    /// How many items at most; 100 if absent.
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
 }
 

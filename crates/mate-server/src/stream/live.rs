@@ -10,7 +10,7 @@ use crate::{
 use axum::{body::Body, response::Response};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
-use http::{HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderName, HeaderValue, header};
 use mate_engine::{Cursor, EngineError, Verb};
 use mate_model::{TaskId, task::TaskStateWord};
 use mate_store::{Doorbell, ledger::LEDGER_BELL};
@@ -96,11 +96,11 @@ pub(crate) async fn open(
 }
 
 fn too_many() -> Problem {
-    Problem::new(
-        StatusCode::TOO_MANY_REQUESTS,
+    Problem::too_many(
         "too_many_streams",
         "Too many streams are open",
         "close one, or ask for pages of events instead",
+        5,
     )
 }
 

@@ -1,21 +1,24 @@
 //! What clients send: one struct per request, shared with the command line.
 //!
-//! Unknown fields are refused. What the interface answers is written by the routes: an object has
-//! its `id` and, where it has one, its `state`; a list is `{"items": [...], "next": cursor or null}`.
+//! Unknown fields are refused. What the interface answers is in [`answer`].
 
 mod admin;
+pub mod answer;
 mod approval;
 mod artifact;
+mod parts;
 mod resolve;
 mod secret;
+pub mod shape;
 mod task;
 
 pub use admin::{
     AddAccount, AddConnection, AddGrant, AddPolicy, AddProject, AddRuntime, AddToken, AuthorizeConnection,
-    CheckPolicy, ConnectionAuthorized, RenewGrant, RotateConnection, SetMember,
+    CheckPolicy, ConnectionAuthorized, RenewGrant, RotateConnection, SetConnection, SetMember,
 };
 pub use approval::AnswerApproval;
 pub use artifact::{Publish, SetProject};
+pub use parts::{Bounds, Condition, CountBounds, VerificationRecipe, Wishes};
 pub use resolve::{ResolveOperation, ResolveTask};
 pub use secret::SecretText;
 pub use task::{AddTask, Reject, Resume, Stop};

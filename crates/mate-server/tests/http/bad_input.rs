@@ -277,7 +277,7 @@ async fn other_methods_are_not_allowed() {
 async fn g08_nothing_is_told_without_a_token() {
     let (house, task) = with_task().await;
     let mut paths: Vec<_> = posts(&task).into_iter().map(|(path, _)| ("POST", path)).collect();
-    paths.extend(["/api/v1/projects", "/api/v1/nowhere", "/"].map(|path| ("GET", path.to_owned())));
+    paths.extend(["/api/v1/projects", "/api/v1/nowhere"].map(|path| ("GET", path.to_owned())));
     let not_ours = format!("am_{}", "A".repeat(43));
     for (method, path) in paths {
         for token in ["", "x", not_ours.as_str(), "am_"] {
@@ -285,6 +285,9 @@ async fn g08_nothing_is_told_without_a_token() {
             assert_eq!(reply.problem(401), "not_authenticated", "{method} {path}");
         }
     }
+    // A browser is shown the way in, and nothing else.
+    let reply = house.call_as(&not_ours, "GET", "/", None).await;
+    assert_eq!((reply.status.as_u16(), &reply.body), (303, &Value::Null));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use mate_engine::{
     admin::{Initialised, create_home},
     surroundings::{SystemClock, SystemEntropy},
 };
-use mate_guard::key_file;
+use mate_guard::{KeyPlace, key_file};
 use mate_server::{PeerCheck, ServerState, router};
 use mate_store::{Ledger, SqliteDatabase, SqliteOptions};
 use serde_json::{Value, json};
@@ -53,9 +53,10 @@ impl Reply {
 pub(crate) async fn open(home: &Path) -> Arc<Engine> {
     let home = Home::at(home.to_owned());
     let entropy = Arc::new(SystemEntropy);
-    let key_path = key_file::path(home.path(), None);
+    let key_path = KeyPlace::of(home.path(), None, None);
     create_home(&home, &key_path, entropy.as_ref()).expect("a home");
-    let key = key_file::load(&key_path).expect("a key");
+    let ring = key_file::load(&key_path).expect("a key");
+    let key = ring.first().map(|(_, key)| key.clone()).expect("a key");
     let database = SqliteDatabase::open(&home.ledger(), SqliteOptions::LEDGER).await.expect("a ledger");
     let ledger = Ledger::new(Arc::new(database));
     ledger.migrate().await.expect("a schema");
@@ -88,6 +89,7 @@ impl House {
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
+        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
         let response = self.router.clone().oneshot(request).await.expect("an answer");
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.expect("a body").to_bytes();
@@ -98,6 +100,7 @@ impl House {
             Some(kind) if !kind.contains("json") => String::from_utf8_lossy(&bytes).into_owned().into(),
             Some(_) | None => serde_json::from_slice(&bytes).expect("JSON"),
         };
+        crate::described::check(&method, &path, parts.status, kind, &body);
         Reply { status: parts.status, headers: parts.headers, body }
     }
 

@@ -135,6 +135,34 @@ async fn g08_a_client_over_tcp_is_looked_for_once_and_refused_with_a_token_too()
 }
 
 #[tokio::test]
+async fn g08_a_browser_inside_a_session_is_refused_whatever_it_shows() {
+    let house = House::new().await;
+    let served = Served::new(&house, PeerCheck::new(|_| true).over_tcp(|_, _| false)).await;
+    let host = served.address.to_string();
+    let port = served.address.port();
+    let who = house.engine.authenticate(house.token()).await.expect("its token");
+    let link = house.engine.open_browser(&who).await.expect("a link");
+    let signed = house.engine.sign_in(house.token()).await.expect("signed in");
+    let cookie = format!("Cookie: agent_mate_{port}={}\r\n", signed.cookie.reveal());
+    let form = format!("token={}", house.token());
+    let length = form.len();
+    let posted = format!(
+        "POST /sign-in HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {length}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\n\r\n{form}"
+    );
+    let opening = format!("/open/{}", link.secret.reveal());
+    for request in [get("/", &host, "", &cookie), get(&opening, &host, "", ""), posted] {
+        let tcp = TcpStream::connect(served.address).await.expect("connected");
+        let answer = talk(tcp, &request).await;
+        assert!(answer.starts_with("HTTP/1.1 403") && !answer.contains("set-cookie"), "{answer}");
+        assert!(answer.contains("inside a session"), "{answer}");
+    }
+    // The link was not used up by who may not use it.
+    house.engine.sign_in_by_link(link.secret.reveal()).await.expect("still good");
+    served.end().await;
+}
+
+#[tokio::test]
 async fn the_socket_is_private_replaces_a_dead_one_and_is_taken_away() {
     let house = House::new().await;
     let socket = house.engine.home.socket();

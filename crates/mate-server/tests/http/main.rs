@@ -3,11 +3,14 @@
 
 mod access;
 mod bad_input;
+mod browsers;
+mod described;
 mod events;
 mod house;
 mod idempotency;
 mod listening;
 mod nouns;
+mod openapi;
 mod reading;
 mod resuming;
 mod scope;

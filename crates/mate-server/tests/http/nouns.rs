@@ -46,7 +46,8 @@ async fn a_home_with_a_ledger_and_no_key_gets_no_new_one() {
     let key = home.path().join("key");
     std::fs::remove_file(&key).expect("removed");
     let entropy = mate_engine::surroundings::SystemEntropy;
-    let error = mate_engine::admin::create_home(&home, &key, &entropy).expect_err("refused").to_string();
+    let place = mate_guard::KeyPlace::of(home.path(), None, None);
+    let error = mate_engine::admin::create_home(&home, &place, &entropy).expect_err("refused").to_string();
     assert!(error.contains("missing"), "{error}");
     assert!(!key.exists());
 }
@@ -110,7 +111,7 @@ async fn g09_a_connection_never_shows_its_secrets() {
     let kept = house.engine.ledger.connection_by_name("files").await.expect("read").expect("there");
     let (id, sealed) = (kept.id.to_string(), kept.sealed.expect("sealed"));
     let place = mate_guard::Place { table: "connections", id: &id, column: "sealed" };
-    let opened = house.engine.vault.open(place, &sealed).expect("opens");
+    let opened = house.engine.unseal(place, &sealed).expect("opens");
     assert_eq!(opened.expose_text(), Some(r#"{"env":{"KEY":"hunter2hunter2"},"headers":{}}"#));
 
     house.call_as(house.token(), "DELETE", "/api/v1/connections/files", None).await.expect(200);
@@ -267,4 +268,23 @@ async fn health_needs_no_token() {
     for path in ["/healthz", "/readyz"] {
         house.call_as("", "GET", path, None).await.expect(200);
     }
+}
+
+#[tokio::test]
+async fn who_can_write_the_home_makes_a_lost_way_in_anew_and_only_then() {
+    let house = House::new().await;
+    let code = |error: mate_engine::EngineError| error.to_string();
+    let refused = house.engine.recover_way_in().await.expect_err("there is one");
+    assert!(code(refused).contains("unlimited token in force"));
+    // As a backup of another time, or a store that was edited, may have it.
+    let ledger = &house.engine.ledger;
+    let token = ledger.tokens(house.first.account.id, None, 10).await.expect("read").items[0].id;
+    ledger.revoke_token(token, house.engine.clock.now()).await.expect("revoked");
+    let (account, token) = house.engine.recover_way_in().await.expect("made anew");
+    assert_eq!(account.id, house.first.account.id);
+    let who = house.engine.authenticate(token.reveal()).await.expect("it opens");
+    assert!(who.admin && !who.is_limited());
+    let written = std::fs::read_to_string(house.folder.path().join("home/token")).expect("written");
+    assert_eq!(written.trim(), token.reveal());
+    house.engine.recover_way_in().await.expect_err("there is one again");
 }

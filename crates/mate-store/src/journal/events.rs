@@ -10,7 +10,7 @@ use crate::{
 };
 use mate_model::{
     SessionId, TaskId,
-    event::{Event, Log},
+    event::{Event, EventType, Log},
 };
 
 const ALL: &str = "SELECT seq, prev, epoch, task, turn, type, at, data FROM journal_events
@@ -21,6 +21,10 @@ const TAIL: &str = "SELECT seq, prev, epoch, task, turn, type, at, data FROM jou
     WHERE session = $1 ORDER BY seq DESC LIMIT $2";
 const TAIL_OF_TASK: &str = "SELECT seq, prev, epoch, task, turn, type, at, data FROM journal_events
     WHERE session = $1 AND task = $2 ORDER BY seq DESC LIMIT $3";
+const BEFORE_OF_TASK: &str = "SELECT seq, prev, epoch, task, turn, type, at, data FROM journal_events
+    WHERE session = $1 AND task = $2 AND seq < $3 ORDER BY seq DESC LIMIT $4";
+const LAST_OF_TYPE: &str = "SELECT seq, prev, epoch, task, turn, type, at, data FROM journal_events
+    WHERE session = $1 AND task = $2 AND type = $3 ORDER BY seq DESC LIMIT 1";
 const CHAIN: &str = "SELECT seq, epoch, task, turn, type, at, data, hash FROM journal_events
     WHERE session = $1 AND seq > $2 ORDER BY seq LIMIT 1000";
 
@@ -70,6 +74,33 @@ impl JournalReader {
         };
         rows.reverse();
         Page::read(&rows, limit, |row| decode(row, self.session), |row| row.int("seq"))
+    }
+
+    /// The events of a task before number `before`, in order, the last `limit` of them. `next` is the number that still
+    /// earlier ones come before, if there are any.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn events_before(
+        &self,
+        task: TaskId,
+        before: i64,
+        limit: u32,
+    ) -> Result<Page<Event, i64>, StoreError> {
+        let values = params![self.key.clone(), task, before, one_more(limit)];
+        let rows = self.db.fetch(BEFORE_OF_TASK, values).await?;
+        let mut page = Page::read(&rows, limit, |row| decode(row, self.session), |row| row.int("seq"))?;
+        page.items.reverse();
+        Ok(page)
+    }
+
+    /// The last event of one type of a task.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`].
+    pub async fn last_event(&self, task: TaskId, kind: EventType) -> Result<Option<Event>, StoreError> {
+        let rows = self.db.fetch(LAST_OF_TYPE, params![self.key.clone(), task, kind]).await?;
+        decode::first(&rows, |row| decode(row, self.session))
     }
 
     /// Walks along the whole chain. Events that come while it walks are not judged.

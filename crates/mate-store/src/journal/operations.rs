@@ -30,6 +30,8 @@ const IN_STATE: &str = select!("WHERE session = $1 AND number > $2 AND state = $
 const OF_TASK: &str = select!("WHERE session = $1 AND task = $2 AND number > $3 ORDER BY number LIMIT $4");
 const OF_TASK_IN_STATE: &str =
     select!("WHERE session = $1 AND task = $2 AND number > $3 AND state = $4 ORDER BY number LIMIT $5");
+const BEFORE: &str =
+    select!("WHERE session = $1 AND task = $2 AND number < $3 ORDER BY number DESC LIMIT $4");
 const LATEST: &str = select!("WHERE session = $1 AND task = $2 ORDER BY number DESC LIMIT $3");
 const OPEN: &str = select!(
     "WHERE session = $1 AND number > $2 AND state IN ('awaiting_approval', 'in_flight') ORDER BY number LIMIT $3"
@@ -102,6 +104,24 @@ impl JournalReader {
     pub async fn latest_operations(&self, task: TaskId, limit: u32) -> Result<Vec<Operation>, StoreError> {
         let rows = self.db.fetch(LATEST, params![self.key.clone(), task, i64::from(limit)]).await?;
         Ok(rows.iter().filter_map(|row| decode(row).ok()).collect())
+    }
+
+    /// The operations of a task before number `before`, in request order, the last `limit` of them. `next` is the number
+    /// that still earlier ones come before, if there are any.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn operations_before(
+        &self,
+        task: TaskId,
+        before: i64,
+        limit: u32,
+    ) -> Result<Page<Operation, i64>, StoreError> {
+        let values = params![self.key.clone(), task, before, one_more(limit)];
+        let rows = self.db.fetch(BEFORE, values).await?;
+        let mut page = Page::read(&rows, limit, decode, |row| row.int("number"))?;
+        page.items.reverse();
+        Ok(page)
     }
 
     /// Operations that wait for leave or are in flight, after number `after`. Does not grow with history.

@@ -16,12 +16,17 @@ const LIST: &str = "SELECT id, name, admin, disabled_at, created_at FROM account
     ORDER BY id LIMIT $2";
 const DISABLE: &str = "UPDATE accounts SET disabled_at = $2 WHERE id = $1 AND disabled_at IS NULL";
 const ENABLE: &str = "UPDATE accounts SET disabled_at = NULL WHERE id = $1 AND disabled_at IS NOT NULL";
-/// Changes nothing, and no row when the account was the last administrator with an unlimited token in force.
+/// Changes nothing, and no row when the account was the last administrator with an unlimited token that does not end: one
+/// that ends would leave nobody when it has.
 const AN_ADMINISTRATOR_IS_LEFT: &str =
     "UPDATE accounts SET admin = admin WHERE id = $1 AND (admin = 0 OR EXISTS (
     SELECT 1 FROM accounts o JOIN tokens k ON k.account = o.id
         WHERE o.admin = 1 AND o.disabled_at IS NULL AND k.project IS NULL AND k.role IS NULL
-            AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2)))";
+            AND k.revoked_at IS NULL AND k.expires_at IS NULL))";
+
+const WAY_IN: &str = "SELECT o.id FROM accounts o JOIN tokens k ON k.account = o.id
+    WHERE o.admin = 1 AND o.disabled_at IS NULL AND k.project IS NULL AND k.role IS NULL
+        AND k.revoked_at IS NULL AND k.expires_at IS NULL LIMIT 1";
 
 fn decode(row: &Row) -> Result<Account, StoreError> {
     Ok(Account {
@@ -66,6 +71,14 @@ impl Ledger {
         decode::first(&self.db.fetch(BY_NAME, params![name]).await?, decode)
     }
 
+    /// Whether an enabled administrator has an unlimited token in force that does not end.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn has_way_in(&self) -> Result<bool, StoreError> {
+        Ok(!self.db.fetch(WAY_IN, params![]).await?.is_empty())
+    }
+
     /// Accounts by age, after `after`.
     ///
     /// # Errors
@@ -87,7 +100,7 @@ impl Ledger {
     /// store's.
     pub async fn disable_account(&self, id: AccountId, at: Micros) -> Result<(), LedgerError> {
         let disable = Statement::one(DISABLE, params![id, at]);
-        let left = Statement::one(AN_ADMINISTRATOR_IS_LEFT, params![id, at]);
+        let left = Statement::one(AN_ADMINISTRATOR_IS_LEFT, params![id]);
         let disabled = self.authorise(vec![disable, left]).await;
         disabled.map_err(|refused| {
             if matches!(refused, Refused::Guard(1)) {

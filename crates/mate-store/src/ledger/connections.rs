@@ -6,7 +6,7 @@ use crate::{
     page::Page,
     params::{json, one_more, params},
 };
-use mate_model::{ConnectionId, Micros, records::Connection};
+use mate_model::{ConnectionId, Micros, ProjectId, records::Connection};
 
 const ADD: &str = "INSERT INTO connections (id, name, reach, settings, sealed, created_at, removed_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7)";
@@ -16,11 +16,24 @@ const BY_NAME: &str = "SELECT id, name, reach, settings, sealed, created_at, rem
     WHERE name = $1 AND removed_at IS NULL";
 const LIST: &str = "SELECT id, name, reach, settings, sealed, created_at, removed_at FROM connections
     WHERE removed_at IS NULL AND id > $1 ORDER BY id LIMIT $2";
-const RESEAL: &str = "UPDATE connections SET sealed = $2, settings = $3
-    WHERE id = $1 AND removed_at IS NULL AND sealed IS NOT DISTINCT FROM $4";
+const CHANGE: &str = "UPDATE connections SET sealed = $2, settings = $3
+    WHERE id = $1 AND removed_at IS NULL AND sealed IS NOT DISTINCT FROM $4 AND settings = $5";
 const NO_TOKENS: &str = "DELETE FROM authorizations WHERE connection = $1";
 const REMOVE: &str =
     "UPDATE connections SET removed_at = $2, sealed = NULL WHERE id = $1 AND removed_at IS NULL";
+
+/// So many former secrets of a connection are remembered, sealed, to hide them only.
+const FORMER: i64 = 8;
+const REMEMBER: &str = "INSERT INTO former_secrets (connection, number, sealed)
+    VALUES ($1, COALESCE((SELECT MAX(number) FROM former_secrets WHERE connection = $1), 0) + 1, $2)";
+const REMEMBER_LAST: &str = "INSERT INTO former_secrets (connection, number, sealed)
+    SELECT c.id, COALESCE((SELECT MAX(f.number) FROM former_secrets f WHERE f.connection = $1), 0) + 1, c.sealed
+    FROM connections c WHERE c.id = $1 AND c.removed_at IS NULL AND c.sealed IS NOT NULL";
+const FORGET: &str = "DELETE FROM former_secrets WHERE connection = $1
+    AND number <= (SELECT MAX(f.number) FROM former_secrets f WHERE f.connection = $1) - $2";
+const REMEMBERED: &str = "SELECT sealed FROM former_secrets WHERE connection = $1 ORDER BY number";
+const EVER_GRANTED: &str = "SELECT DISTINCT connection FROM grants WHERE project = $1
+    ORDER BY connection DESC LIMIT $2";
 
 fn decode(row: &Row) -> Result<Connection, StoreError> {
     Ok(Connection {
@@ -83,19 +96,29 @@ impl Ledger {
         Page::read(&rows, limit, decode, |row| row.parse("id"))
     }
 
-    /// Replaces a connection's sealed secrets, and the settings that name them, if they are still `before`.
+    /// Replaces a connection's sealed secrets and its settings, if they are still those of `before`.
     ///
     /// # Errors
     /// [`LedgerError::NotFound`] when there is none, or somebody else was faster; and the store's.
-    pub async fn reseal_connection(
+    pub async fn change_connection(
         &self,
         connection: &Connection,
-        before: Option<&[u8]>,
+        before: &Connection,
     ) -> Result<(), LedgerError> {
-        let before = before.map(<[u8]>::to_vec);
-        let values = params![connection.id, connection.sealed.clone(), json(&connection.settings)?, before];
-        let resealed = self.authorise(vec![Statement::one(RESEAL, values)]).await;
-        resealed.map_err(|refused| refused.changing("connection"))
+        let values = params![
+            connection.id,
+            connection.sealed.clone(),
+            json(&connection.settings)?,
+            before.sealed.clone(),
+            json(&before.settings)?,
+        ];
+        let mut script = vec![Statement::one(CHANGE, values)];
+        if let Some(former) = before.sealed.clone().filter(|_| before.sealed != connection.sealed) {
+            script.push(Statement::one(REMEMBER, params![connection.id, former]));
+            script.push(Statement::any(FORGET, params![connection.id, FORMER]));
+        }
+        let changed = self.authorise(script).await;
+        changed.map_err(|refused| refused.changing("connection"))
     }
 
     /// Removes a connection and its secrets: its name is free, its operations keep knowing it.
@@ -103,8 +126,35 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::NotFound`] when there is none, and the store's.
     pub async fn remove_connection(&self, id: ConnectionId, at: Micros) -> Result<(), LedgerError> {
-        let script = vec![Statement::one(REMOVE, params![id, at]), Statement::any(NO_TOKENS, params![id])];
+        let script = vec![
+            Statement::any(REMEMBER_LAST, params![id]),
+            Statement::any(FORGET, params![id, FORMER]),
+            Statement::one(REMOVE, params![id, at]),
+            Statement::any(NO_TOKENS, params![id]),
+        ];
         let removed = self.authorise(script).await;
         removed.map_err(|refused| refused.changing("connection"))
+    }
+
+    /// What a connection's secrets were before, sealed, oldest first: good for nothing but to be hidden.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`].
+    pub async fn former_secrets(&self, id: ConnectionId) -> Result<Vec<Vec<u8>>, StoreError> {
+        let rows = self.db.fetch(REMEMBERED, params![id]).await?;
+        rows.iter().map(|row| Ok(row.blob("sealed")?.to_vec())).collect()
+    }
+
+    /// The connections of which something is or was granted to a project, the newest first, removed ones too.
+    ///
+    /// # Errors
+    /// The store's, and [`StoreError::Corrupt`].
+    pub async fn ever_granted(
+        &self,
+        project: ProjectId,
+        limit: u32,
+    ) -> Result<Vec<ConnectionId>, StoreError> {
+        let rows = self.db.fetch(EVER_GRANTED, params![project, i64::from(limit)]).await?;
+        rows.iter().map(|row| row.parse("connection")).collect()
     }
 }

@@ -29,7 +29,9 @@ pub enum LedgerError {
     SessionClosed,
     /// The clock stands before what the ledger has seen.
     #[error(
-        "the clock says {now:?} us, the ledger has seen {highest:?} us: set the clock right; no new effects until then"
+        "this machine's clock is {} s behind what the ledger has seen: set it right; until then nothing new is taken, \
+         and what runs can be stopped, denied and revoked",
+        (highest.0 - now.0) / 1_000_000
     )]
     ClockBehind {
         /// The time that was observed.

@@ -13,6 +13,14 @@ pub(super) const SET: &str = "INSERT INTO members (project, account, role, added
 const REMOVE: &str = "DELETE FROM members WHERE project = $1 AND account = $2";
 const LIST: &str = "SELECT account, project, role, added_at FROM members WHERE project = $1 AND account > $2
     ORDER BY account LIMIT $3";
+/// $3: of this project alone, or empty; $4: at most this role.
+const FURTHER: &str = "SELECT m.project FROM members m
+    LEFT JOIN members o ON o.project = m.project AND o.account = $2
+    WHERE m.account = $1 AND ($3 = '' OR m.project = $3)
+        AND (CASE m.role WHEN 'owner' THEN 3 WHEN 'operator' THEN 2 ELSE 1 END)
+            > (CASE o.role WHEN 'owner' THEN 3 WHEN 'operator' THEN 2 WHEN 'viewer' THEN 1 ELSE 0 END)
+        AND (o.role IS NULL OR CAST($4 AS BIGINT) > (CASE o.role WHEN 'owner' THEN 3 WHEN 'operator' THEN 2 ELSE 1 END))
+    LIMIT 1";
 const ROLE: &str = "SELECT account, role FROM members WHERE project = $1 AND account = $2";
 
 fn decode(row: &Row) -> Result<Member, StoreError> {
@@ -73,5 +81,25 @@ impl Ledger {
     /// The store's, and [`StoreError::Corrupt`].
     pub async fn role_of(&self, project: ProjectId, account: AccountId) -> Result<Option<Role>, StoreError> {
         decode::first(&self.db.fetch(ROLE, params![project, account]).await?, |row| row.parse("role"))
+    }
+
+    /// Whether an account may do more than `other` in some project, or in this one, with a token of at most this role.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn reaches_further(
+        &self,
+        account: AccountId,
+        other: AccountId,
+        project: Option<ProjectId>,
+        at_most: Option<Role>,
+    ) -> Result<bool, StoreError> {
+        let project = project.map_or_else(String::new, |id| id.to_string());
+        let most: i64 = match at_most {
+            Some(Role::Viewer) => 1,
+            Some(Role::Operator) => 2,
+            Some(Role::Owner) | None => 3,
+        };
+        Ok(!self.db.fetch(FURTHER, params![account, other, project, most]).await?.is_empty())
     }
 }

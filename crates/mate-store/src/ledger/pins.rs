@@ -134,7 +134,9 @@ impl Ledger {
         draft: Draft,
     ) -> Result<bool, LedgerError> {
         let values = params![grant, tool, change.digest.as_str(), json(&change.fields)?, change.seen_at];
-        match self.commit(project, &[draft], &[Statement::one(NOTE, values)]).await {
+        // Every session looks again: what it took for the tool's definition is not to be used.
+        let statements = [Statement::one(NOTE, values), Statement::one(RAISE_VERSION, Vec::new())];
+        match self.commit(project, &[draft], &statements).await {
             Ok(_) => Ok(true),
             Err(Refused::Guard(_)) => Ok(false),
             Err(refused) => Err(refused.moving("pin")),

@@ -60,7 +60,7 @@ fn decode(row: &Row) -> Result<Token, StoreError> {
     })
 }
 
-fn decode_authority(row: &Row) -> Result<Authority, StoreError> {
+pub(super) fn decode_authority(row: &Row) -> Result<Authority, StoreError> {
     let account = Account {
         id: row.parse("account")?,
         name: row.text("account_name")?.to_owned(),

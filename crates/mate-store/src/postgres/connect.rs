@@ -83,7 +83,8 @@ pub(super) async fn take(pool: &Pool) -> Result<Object, StoreError> {
         }
         PoolError::Backend(why) | PoolError::PostCreateHook(HookError::Backend(why)) => {
             let error = translate(&why);
-            if matches!(error, StoreError::Busy(_)) { error } else { gone(error.to_string()) }
+            let plain = matches!(error, StoreError::Busy(_) | StoreError::Unavailable { .. });
+            if plain { error } else { gone(error.to_string()) }
         }
         other @ (PoolError::Timeout(_)
         | PoolError::Closed

@@ -52,6 +52,10 @@ fn translate_said(said: &DbError) -> StoreError {
     match code {
         "40001" | "40P01" | "55P03" | "57014" | "53300" | "25P03" => StoreError::Busy(text),
         "53100" => StoreError::Full(text),
+        "3D000" => StoreError::Unavailable {
+            why: format!("{text}: create the database, as with `createdb`, or correct `store.database`"),
+            maybe_committed: false,
+        },
         "25006" => StoreError::ReadOnly(text),
         "XX001" | "XX002" => StoreError::Damaged(text),
         _ => match code.get(..2) {

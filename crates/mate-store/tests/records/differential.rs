@@ -289,7 +289,7 @@ fn operation_command(pick: u8) -> OperationCommand {
         0 => OperationCommand::Admit,
         1 => OperationCommand::Expire,
         2 => OperationCommand::Withdraw,
-        3 => OperationCommand::Settle(Outcome::Result { is_error: false }),
+        3 => OperationCommand::Settle(Outcome::Result { error: None }),
         4 => OperationCommand::Settle(Outcome::Error { detail: "-32000".to_owned() }),
         5 => OperationCommand::Settle(Outcome::NotSent { detail: "closed".to_owned() }),
         6 | 7 => OperationCommand::Settle(Outcome::Lost { detail: "silence".to_owned() }),

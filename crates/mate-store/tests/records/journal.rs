@@ -58,7 +58,7 @@ async fn g03_a_permission_to_send_comes_only_from_a_committed_intent(world: Worl
     };
     assert!(journal.writer.write(vec![prompted()]).await.unwrap().prompt.is_some());
     assert!(matches!(journal.writer.write(vec![prompted()]).await, Err(JournalError::Conflict(_))));
-    let settled = journal.writer.write(vec![settle(&journal, 1, Outcome::Result { is_error: false })]).await;
+    let settled = journal.writer.write(vec![settle(&journal, 1, Outcome::Result { error: None })]).await;
     assert!(settled.unwrap().permits.is_empty());
 }
 

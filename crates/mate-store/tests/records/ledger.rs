@@ -64,10 +64,17 @@ async fn names_are_taken_once_and_free_again_after_a_removal(world: World) {
     assert_eq!(ledger.runtime(world.runtime).await.unwrap().unwrap().removed_at, Some(at(2)));
 
     let mut connection = ledger.connection_by_name("tracker").await.unwrap().unwrap();
-    assert_eq!(connection.sealed, Some(vec![1, 0, 255]));
-    connection.sealed = Some(vec![9]);
+    assert_eq!(connection.sealed, Some(vec![1, 7, 7, 7, 7, 0, 255]));
+    let before = connection.clone();
+    connection.sealed = Some(vec![1, 7, 7, 7, 7, 9]);
     connection.settings.headers = vec!["authorization".to_owned()];
-    ledger.reseal_connection(&connection, Some(&[1, 0, 255])).await.unwrap();
+    ledger.change_connection(&connection, &before).await.unwrap();
+    // Whoever read it before that changes nothing, be it the secrets or the settings.
+    let late = mate_model::records::Connection { sealed: connection.sealed.clone(), ..before.clone() };
+    for before in [&before, &late] {
+        let lost = ledger.change_connection(before, before).await;
+        assert_eq!(lost, Err(LedgerError::NotFound("connection")));
+    }
     assert_eq!(ledger.connection(world.connection).await.unwrap(), Some(connection.clone()));
     assert_eq!(ledger.add_connection(&connection).await, Err(LedgerError::Taken("connection")));
     ledger.remove_connection(world.connection, at(3)).await.unwrap();
@@ -108,7 +115,7 @@ async fn g07_every_change_of_authority_raises_the_version(world: World) {
         ledger.add_policy(&other, Some(house.id)),
         ledger.remove_policy(other.id, at(2)),
         ledger.revoke_grant(world.project, grant.id, at(2), draft(EventType::GrantRevoked, None)),
-        ledger.reseal_connection(&connection, connection.sealed.as_deref()),
+        ledger.change_connection(&connection, &connection),
         ledger.remove_connection(world.connection, at(2)),
         ledger.revoke_token(world.token, at(2)),
         ledger.disable_account(bob.id, at(2)),

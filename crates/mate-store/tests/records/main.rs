@@ -11,6 +11,8 @@ mod journal;
 #[cfg(test)]
 mod journal_fence;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod ledger;
 #[cfg(test)]
 mod ledger_log;

@@ -173,7 +173,7 @@ async fn what_is_final_stays_even_when_all_columns_are_made_to_fit(world: World)
     assert_eq!(world.ledger.task(task.id).await.unwrap(), Some(task));
     let journal = world.journal().await;
     let (operation, transition) = journal.born(1, OperationCommand::Admit);
-    let (id, settle) = (operation.id, OperationCommand::Settle(Outcome::Result { is_error: false }));
+    let (id, settle) = (operation.id, OperationCommand::Settle(Outcome::Result { error: None }));
     let settled = operation.state.decide(operation.class, settle, at(30)).unwrap();
     let change = Change::MoveOperation { id, transition: settled.clone(), facts: OperationFacts::default() };
     let born = Change::AddOperation { operation: Box::new(operation), transition };

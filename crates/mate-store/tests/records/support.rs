@@ -157,10 +157,11 @@ impl World {
             name: "tracker".to_owned(),
             reach: Reach::Stdio { command: vec!["tracker".to_owned()] },
             settings: ConnectionSettings::default(),
-            sealed: Some(vec![1, 0, 255]),
+            sealed: Some(vec![1, 7, 7, 7, 7, 0, 255]),
             created_at: at(0),
             removed_at: None,
         };
+        self.ledger.first_key([7; 4], &[1, 7, 7, 7, 7], at(0)).await.expect("a key");
         self.ledger.add_connection(&connection).await.expect("a connection");
     }
 

@@ -206,7 +206,7 @@ impl Key for OperationKey {
             OperationVerb::Withdraw => OperationCommand::Withdraw,
             OperationVerb::Admit => OperationCommand::Admit,
             OperationVerb::Answered { error } => {
-                OperationCommand::Settle(Outcome::Result { is_error: error })
+                OperationCommand::Settle(Outcome::Result { error: error.then(String::new) })
             }
             OperationVerb::NotSent => OperationCommand::Settle(Outcome::NotSent { detail }),
             OperationVerb::Lost => OperationCommand::Settle(Outcome::Lost { detail }),

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 const KNOWN: [&str; 8] = ["type", "command", "args", "env", "cwd", "url", "headers", "disabled"];
 /// What other clients may approve by themselves.
 const APPROVING: [&str; 3] = ["alwaysAllow", "autoApprove", "trust"];
-/// Parts of an address that hold a credential.
-const KEYS: [&str; 6] = ["key", "token", "secret", "password", "auth", "signature"];
+/// A value that is sealed is looked for in what is kept in clear from this length on.
+const LOOKED_FOR: usize = 8;
 
 /// A connection to add.
 pub(super) struct Read {
@@ -59,7 +59,7 @@ impl<'a> Reading<'a> {
     /// # Errors
     /// Why it is left out.
     pub(super) fn read(&self, entry: &Entry) -> Result<Read, Not> {
-        let fields = &entry.fields;
+        let fields = entry.fields.as_ref().ok_or_else(|| Not::refused("it is no object"))?;
         if fields.get("disabled") == Some(&Value::Bool(true)) {
             return Err(Not { state: "skipped", why: "it is disabled in the file".to_owned() });
         }
@@ -75,6 +75,7 @@ impl<'a> Reading<'a> {
             trust_annotations: false,
             effect: None,
             verify: Vec::new(),
+            workspace_root: false,
         };
         let kind = text(fields, "type")?;
         let wish = match kind.as_deref() {
@@ -160,23 +161,17 @@ impl<'a> Reading<'a> {
             ));
         }
         let secret_env = self.secrets(fields, "env")?;
+        check::open_words(&command).map_err(|why| Not::refused(format!("its args: {why}")))?;
+        hides(&secret_env, &command, "args")?;
         Ok(AddConnection { command: Some(command), secret_env, ..wish })
     }
 
     fn address(&self, fields: &Map<String, Value>, wish: AddConnection) -> Result<AddConnection, Not> {
         let url = text(fields, "url")?.ok_or_else(|| Not::refused("it has no url"))?;
         let url = self.open(&url, "url")?;
-        let query = url.split_once('?').map_or("", |(_, query)| query).to_ascii_lowercase();
-        if query
-            .split('&')
-            .any(|pair| KEYS.iter().any(|key| pair.split('=').next().is_some_and(|name| name.contains(key))))
-        {
-            return Err(Not::refused(
-                "its url holds a credential, and addresses are kept in clear: add it with --url and --header, where the \
-                 server takes one",
-            ));
-        }
+        check::open_address(&url).map_err(|why| Not::refused(format!("its url {why}")))?;
         let headers = self.secrets(fields, "headers")?;
+        hides(&headers, std::slice::from_ref(&url), "url")?;
         Ok(AddConnection { url: Some(url), headers, ..wish })
     }
 
@@ -215,6 +210,19 @@ impl<'a> Reading<'a> {
         }
         Ok(secrets)
     }
+}
+
+/// Refuses what would tell in clear what is sealed beside it.
+fn hides(secrets: &BTreeMap<String, SecretText>, open: &[String], field: &str) -> Result<(), Not> {
+    let values = secrets.values().map(SecretText::expose).filter(|value| value.len() >= LOOKED_FOR);
+    let redactor = Redactor::new(values).map_err(|error| Not::refused(error.to_string()))?;
+    if open.iter().all(|text| redactor.redact(text) == text.as_str()) {
+        return Ok(());
+    }
+    Err(Not::refused(format!(
+        "its {field} would hold one of its secrets in clear, seen by other programs: let the server read it from a variable \
+         (env) or a header alone"
+    )))
 }
 
 fn text(fields: &Map<String, Value>, field: &str) -> Result<Option<String>, Not> {

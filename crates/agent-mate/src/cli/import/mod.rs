@@ -38,6 +38,9 @@ pub(crate) struct ImportArgs {
     /// The value of `${input:ID}`: ID (from the environment), ID=@FILE or ID=- (standard input)
     #[arg(long, value_name = "ID[=@FILE|-]")]
     input: Vec<String>,
+    /// An argument that is recorded as it is, of each connection that is added; *.FIELD: of every tool
+    #[arg(long, value_name = "TOOL.FIELD")]
+    allow_field: Vec<String>,
     /// Say what would be made, and make nothing
     #[arg(long)]
     dry_run: bool,
@@ -70,7 +73,10 @@ pub(super) async fn run(args: ImportArgs, context: &Context) -> Result<Exit, Fai
     let mut rows = Vec::new();
     for entry in &found.entries {
         rows.push(match reading.read(entry) {
-            Ok(read) => import(&client, &entry.name, read, args.dry_run).await?,
+            Ok(mut read) => {
+                read.wish.allow_fields.clone_from(&args.allow_field);
+                import(&client, &entry.name, read, args.dry_run).await?
+            }
             Err(outcome) => outcome.row(&entry.name),
         });
     }
@@ -142,6 +148,14 @@ fn shown(rows: Vec<Value>, context: &Context) -> Result<Exit, Failure> {
                 let entry = row["entry"].as_str().unwrap_or_default();
                 screen.line(&mate_guard::text::line(&format!("  {entry}: {note}"), 700))?;
             }
+        }
+        let added = page["items"].as_array().into_iter().flatten().find(|row| row["state"] == "added");
+        if let Some(name) = added.and_then(|row| row["name"].as_str()) {
+            let check = screen.step(&format!("agent-mate connection check {name}"));
+            let grant =
+                format!("agent-mate grant add --project PROJECT --connection {name} --tools 'PATTERN'");
+            screen.line(&format!("  next, for each: {check}"))?;
+            screen.line(&format!("                  {}", screen.step(&grant)))?;
         }
     }
     Ok(if refused { Exit::Refused } else { Exit::Done })

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 pub(super) struct Entry {
     /// Its name in the file.
     pub(super) name: String,
-    pub(super) fields: Map<String, Value>,
+    /// None where it is no object.
+    pub(super) fields: Option<Map<String, Value>>,
 }
 
 /// All that a file names.
@@ -53,11 +54,13 @@ impl Found {
     fn take(&mut self, place: &str, servers: &Value) -> Result<(), String> {
         let servers = servers.as_object().ok_or_else(|| format!("`{place}` is no object"))?;
         for (name, fields) in servers {
-            let fields = fields.as_object().ok_or_else(|| format!("`{place}.{name}` is no object"))?;
+            // One that is none ends by itself: the others are read.
+            let fields = fields.as_object();
             // The same server in several projects is one connection.
-            let again = self.entries.iter().any(|entry| entry.name == *name && entry.fields == *fields);
+            let again =
+                self.entries.iter().any(|entry| entry.name == *name && entry.fields.as_ref() == fields);
             if !again {
-                self.entries.push(Entry { name: name.clone(), fields: fields.clone() });
+                self.entries.push(Entry { name: name.clone(), fields: fields.cloned() });
             }
         }
         Ok(())
@@ -92,7 +95,8 @@ mod tests {
             json!({"/p": {"mcpServers": {"b": one, "a": one}}, "/q": {"mcpServers": {"b": one}}, "/r": {}});
         assert_eq!(names(&json!({"mcpServers": {"a": one}, "projects": projects})), ["a", "b"]);
         assert!(names(&json!({"mcpServers": {}})).is_empty());
-        for bad in [json!([]), json!({}), json!({"mcpServers": []}), json!({"servers": {"a": "b"}})] {
+        assert_eq!(names(&json!({"servers": {"a": "b", "b": one}})), ["a", "b"], "each for itself");
+        for bad in [json!([]), json!({}), json!({"mcpServers": []})] {
             assert!(entries(&bad).is_err(), "{bad}");
         }
     }

@@ -1,6 +1,6 @@
 //! How a request ends that is not allowed, and that an answer after that has no effect.
 
-use super::{asking, note};
+use super::{asking, asking_under, note};
 use crate::harness::{Store, World, id, on_both_stores, until};
 use serde_json::json;
 
@@ -45,6 +45,25 @@ fn a_refusal_that_nobody_heard_is_told_to_the_next_identical_call() {
     let (ended, code) = world.wait(&task);
     assert_eq!((code, world.operation_states(&task)), (0, vec!["note:denied".to_owned()]), "{ended}");
     world.until_told("refused this call: never");
+}
+
+#[test]
+fn leave_is_not_spent_on_a_call_that_only_came_too_early() {
+    let world = asking_under(Store::Sqlite, "always", "", &["--rate", "1/h"]);
+    let task = id(&world.submit(&json!([note("a"), note("b"), {"text": "done"}])));
+    for number in 0..2 {
+        let asked = id(&world.until_asked(1)[0]);
+        world.ok(&["approval", "allow", &asked]);
+        if number == 0 {
+            world.until_state(&asked, "used");
+            continue;
+        }
+        world.until_told("1/h calls in this session, and the next one in");
+        let (ended, code) = world.wait(&task);
+        assert_eq!((code, world.count("begin", "note")), (0, 1), "{ended}");
+        world.until_state(&asked, "withdrawn");
+    }
+    assert_eq!(world.operation_states(&task), ["note:succeeded", "note:withdrawn"]);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Files of workspaces: listed at each turn's end, published by a member, and none outside.
 
 use super::as_stranger;
-use crate::harness::{Store, World, id, on_both_stores};
+use crate::harness::{Store, World, id, on_both_stores, program, run};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::symlink, path::PathBuf};
 
 on_both_stores!(f93_a_workspaces_files_are_published_and_none_outside);
+on_both_stores!(g09_what_a_session_knew_is_hidden_also_when_it_is_replaced_and_gone);
 
 /// A session with an ended task, and the folder in which it works.
 fn ended(world: &World) -> (String, PathBuf) {
@@ -97,4 +98,44 @@ fn f115_what_a_turn_left_in_its_workspace_is_listed_with_hashes() {
 
 fn blake3_of(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
+}
+
+/// Also a secret that was rotated away, of a connection that was removed, and what stands behind its scheme's word.
+fn g09_what_a_session_knew_is_hidden_also_when_it_is_replaced_and_gone(store: Store) {
+    let world = World::empty(store);
+    world.scripted("scripted", &[]);
+    let canary = |which: &str| format!("c4nary/{which}+{}!x", std::process::id());
+    let secrets = ["first", "second"].map(canary);
+    let with = |words: &[&str], secret: &str| {
+        let mut command = world.command(&[&["--json", "connection"], words].concat());
+        command.env("KEY", format!("Bearer {secret}"));
+        let done = run(command, None);
+        assert_eq!(done.code, 0, "{done:?}");
+    };
+    let log = world.path("effects.log");
+    let server =
+        [program().to_owned(), "effect-server".to_owned(), "--log".to_owned(), log.display().to_string()];
+    let mut words = vec!["add", "demo", "--secret-env", "KEY", "--"];
+    words.extend(server.iter().map(String::as_str));
+    with(&words, &secrets[0]);
+    world.grant("demo", "*");
+    let (ended, _) = world.carry_out(&json!([{"tool": "note", "args": {"text": "x"}}, {"text": "done"}]));
+    let task = id(&ended);
+    with(&["rotate", "demo", "--secret-env", "KEY"], &secrets[1]);
+    let workspace = world.session_folder(ended["session"].as_str().expect("a session")).join("workspace");
+    let publish = |name: &str| {
+        let text: String = secrets
+            .iter()
+            .map(|secret| format!("{secret} {} end\n", secret.replace('/', "%2F").replace('+', "%2B")))
+            .collect();
+        fs::write(workspace.join(name), text).expect("writes");
+        let made = world.ok(&["artifact", "publish", "--task", &task, name]);
+        String::from_utf8(world.content(&id(&made))).expect("text")
+    };
+    let hidden = "[redacted] [redacted] end\n".repeat(2);
+    assert_eq!(publish("rotated"), hidden);
+    world.ok(&["grant", "revoke", &id(&world.ok(&["grant", "list"])["items"][0])]);
+    assert_eq!(publish("revoked"), hidden);
+    world.ok(&["connection", "remove", "demo"]);
+    assert_eq!(publish("removed"), hidden);
 }

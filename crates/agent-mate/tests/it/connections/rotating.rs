@@ -65,7 +65,22 @@ fn rotation_replaces_what_is_named_and_leaves_the_rest() {
     let mut rotate =
         world.command(&["--json", "connection", "rotate", "two", "--secret-env", "B", "--secret-env", "C"]);
     rotate.env("B", "second-b").env("C", "first-c");
-    assert_eq!(run(rotate, None).code, 0);
+    // A slip of the pen adds nothing, and replaces nothing either.
+    let slip = run(rotate, None);
+    assert_eq!((slip.code, slip.error_code().as_str()), (2, "invalid"), "{slip:?}");
+    assert!(slip.stdout.contains("has C, and") && slip.stdout.contains("it has: A, B"), "{slip:?}");
+    assert_eq!(world.ok(&["connection", "show", "two"])["secret_env"], json!(["A", "B"]));
+    let rotate = |words: &[&str], json: bool| {
+        let mut command = world.command(if json { &["--json"] } else { &[] });
+        command.args(["connection", "rotate", "two"]).args(words);
+        command.env("B", "second-b").env("C", "first-c").env("D", "first-d");
+        run(command, None)
+    };
+    let done = rotate(&["--secret-env", "B", "--secret-env", "C", "--secret-env", "D", "--add"], true).json();
+    assert_eq!((&done["replaced"], &done["added"]), (&json!(["B"]), &json!(["C", "D"])), "{done}");
+    let gone = rotate(&["--remove", "D"], false);
+    assert!(gone.code == 0 && gone.stdout.contains("removed: D"), "{gone:?}");
+    assert_eq!(rotate(&["--remove", "D"], true).code, 2, "it is gone already");
     assert_eq!(world.ok(&["connection", "show", "two"])["secret_env"], json!(["A", "B", "C"]));
     let found = world.ok_code(&["connection", "check", "two"], 4);
     // One that ends when it is asked what it speaks is started a second time.

@@ -68,7 +68,10 @@ impl World {
             text.push_str(&format!("{name}: {value}\r\n"));
         }
         if let Some(body) = body {
-            text.push_str(&format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len()));
+            if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+                text.push_str("Content-Type: application/json\r\n");
+            }
+            text.push_str(&format!("Content-Length: {}\r\n", body.len()));
         }
         text.push_str("\r\n");
         text.push_str(body.unwrap_or_default());

@@ -34,7 +34,12 @@ fn world() -> World {
 
 /// Links a program, which must be well, and grants all its tools.
 fn link(world: &World, name: &str, command: &[&str]) -> Vec<Value> {
-    world.ok(&[&["connection", "add", name, "--"], command].concat());
+    link_with(world, name, &[], command)
+}
+
+/// The same, with options of the connection.
+fn link_with(world: &World, name: &str, options: &[&str], command: &[&str]) -> Vec<Value> {
+    world.ok(&[&["connection", "add", name], options, &["--"], command].concat());
     let looked = world.ok(&["connection", "check", name]);
     assert_eq!(looked["state"], "well", "{looked}");
     world.grant(name, "*");
@@ -55,7 +60,8 @@ fn real_filesystem_server_writes_reads_and_fails() {
     let kit = installed(&["filesystem"]);
     let world = world();
     let user = world.user();
-    let tools = link(&world, "files", &["node", &npm(&kit, "filesystem"), user.to_str().expect("text")]);
+    let command = ["node", &npm(&kit, "filesystem"), user.to_str().expect("text")];
+    let tools = link_with(&world, "files", &["--workspace-root"], &command);
     assert!(offers(&tools, "write_file") && offers(&tools, "read_text_file"), "{tools:?}");
     assert!(tools.iter().any(|tool| tool["name"] == "read_text_file" && tool["says_read_only"] == true));
     let (task, code) = world.carry_out(&json!([
@@ -71,6 +77,33 @@ fn real_filesystem_server_writes_reads_and_fails() {
     let written = fs::read_to_string(workspace(&world, &task).join("note.txt"));
     assert_eq!(written.expect("the file"), "from a task");
     assert!(!Path::new("/etc/agent-mate-was-here").exists());
+}
+
+/// README's own example: the folder of the command is what the server works on.
+#[test]
+fn real_filesystem_server_keeps_to_the_folder_of_its_command() {
+    let kit = installed(&["filesystem"]);
+    let world = world();
+    let notes = world.user().join("notes");
+    fs::create_dir(&notes).expect("made");
+    fs::write(notes.join("one.txt"), "a note").expect("written");
+    let (notes, outside) = (notes.to_str().expect("text"), world.folder().to_str().expect("text"));
+    link(&world, "files", &["node", &npm(&kit, "filesystem"), notes]);
+    let (task, code) = world.carry_out(&json!([
+        {"tool": "files__list_directory", "args": {"path": notes}},
+        {"tool": "files__list_directory", "args": {"path": outside}},
+    ]));
+    let task = id(&task);
+    assert_eq!(world.operation_states(&task), ["list_directory:succeeded", "list_directory:failed"]);
+    assert_eq!(code, 0);
+    // What failed is told in the server's own words, wherever it is looked at.
+    let refused = items(&world.ok(&["operation", "list", "--task", &task, "--state", "failed"]));
+    let shown = world.ok(&["operation", "show", &id(&refused[0])]);
+    let report = world.ok(&["task", "report", &task]);
+    for told in [&shown["detail"], &shown["evidence"]["detail"], &report["operations"][1]["detail"]] {
+        let told = told.as_str().unwrap_or_default();
+        assert!(told.contains("says isError: ") && told.contains("outside allowed directories"), "{told}");
+    }
 }
 
 #[test]

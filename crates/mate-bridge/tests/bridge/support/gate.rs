@@ -1,7 +1,7 @@
 //! A gate that admits and writes down what it is told; a clock and ids that only count.
 
 use async_trait::async_trait;
-use mate_bridge::{Admission, Call, Gate, Named, Outcome, Receipt, Settled, Ticket};
+use mate_bridge::{Admission, Answering, Call, Gate, Named, Outcome, Receipt, Settled, Ticket};
 use mate_model::{Clock, Entropy, Micros};
 use serde_json::value::RawValue;
 use std::{
@@ -47,6 +47,8 @@ pub(crate) struct Notes {
     pub(crate) delivered: Arc<Mutex<Vec<String>>>,
     /// Answers that cannot reach their caller any more.
     pub(crate) undelivered: Arc<AtomicU64>,
+    /// Questions of tasks that were answered, with their operations.
+    pub(crate) answered: Mutex<Vec<(String, String)>>,
     pub(crate) upstream_tasks: Mutex<Vec<(String, String)>>,
     pub(crate) late: Mutex<Vec<(String, Outcome)>>,
     pub(crate) reports: Mutex<Vec<String>>,
@@ -121,6 +123,22 @@ impl Gate for Notes {
         }
         known.push((operation.into(), id.into()));
         Ok(Named::Noted)
+    }
+    async fn answer(&self, operation: &str, _: &Call, keys: &[String]) -> Answering {
+        let mut all = self.answered.lock().unwrap();
+        let before = |key: &String| all.iter().any(|(of, known)| of == operation && known == key);
+        let fresh: Vec<String> = keys.iter().filter(|key| !before(key)).cloned().collect();
+        if fresh.is_empty() && !keys.is_empty() {
+            return Answering::Before;
+        }
+        all.extend(fresh.iter().map(|key| (operation.to_owned(), key.clone())));
+        let ticket = Ticket {
+            operation: operation.into(),
+            idempotency_key: operation.into(),
+            traceparent: String::new(),
+            payload: Box::new(()),
+        };
+        Answering::Send { ticket, keys: fresh }
     }
     async fn late(&self, operation: &str, outcome: Outcome) {
         self.late.lock().unwrap().push((operation.into(), outcome));

@@ -79,6 +79,7 @@ pub(crate) fn connection(name: &str, transport: Transport) -> ConnectionSpec {
         id,
         name: name.into(),
         prefixed: true,
+        roots: false,
         transport,
         call_timeout: None,
         start_timeout: None,

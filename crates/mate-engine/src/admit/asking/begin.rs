@@ -53,7 +53,7 @@ impl Admission {
         let imprint = self.imprint(request, Some(allowed.connection));
         let trace = self.engine.entropy.uuid().simple().to_string();
         let operation = self.operation(request, *turn, *requested_at, Some(allowed), *class, imprint, trace);
-        let mode = allowed.grant.approve;
+        let mode = allowed.approve;
         let decision = json!({ "by": "person", "grant": allowed.grant.id, "approve": mode });
         let operation = Operation { repeats: way.repeats, decision, ..operation };
         let expires = self.expiry();

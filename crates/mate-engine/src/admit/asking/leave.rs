@@ -28,7 +28,7 @@ impl Admission {
         allowed: &Allowed<'_>,
         tool: &str,
     ) -> Result<Option<Leave>, EngineError> {
-        match allowed.grant.approve {
+        match allowed.approve {
             ApprovalMode::Never => Ok(Some(Leave::Grant)),
             ApprovalMode::Always => Ok(None),
             ApprovalMode::Once => {
@@ -40,6 +40,13 @@ impl Admission {
         }
     }
 
+    /// Whether leave was given for one call alone, when its grant asked for each.
+    async fn is_for_one_call(&self, leave: Leave) -> Result<bool, EngineError> {
+        let Leave::Approval(id) = leave else { return Ok(false) };
+        let given = self.engine.ledger.approval(id).await?;
+        Ok(given.is_some_and(|given| given.mode == ApprovalMode::Always))
+    }
+
     /// Whether the leave by which a call goes out still stands: grants, and what people gave, may have changed.
     pub(in crate::admit) async fn still_has_leave(
         &self,
@@ -48,13 +55,13 @@ impl Admission {
         tool: &str,
         leave: Leave,
     ) -> Result<Result<(), (DenyReason, String)>, EngineError> {
-        let why = match (allowed.grant.approve, leave) {
+        let why = match (allowed.approve, leave) {
             (ApprovalMode::Never, _) | (ApprovalMode::Always, Leave::Approval(_)) => return Ok(Ok(())),
             (ApprovalMode::Always, Leave::Grant | Leave::Permission(_)) => {
                 "the grant wants a person's leave for each call now"
             }
             (ApprovalMode::Once, Leave::Grant | Leave::Permission(_) | Leave::Approval(_)) => {
-                if self.leave(turn, allowed, tool).await?.is_some() {
+                if self.leave(turn, allowed, tool).await?.is_some() || self.is_for_one_call(leave).await? {
                     return Ok(Ok(()));
                 }
                 "the leave for this tool was taken back"

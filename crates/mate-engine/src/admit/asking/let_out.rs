@@ -6,6 +6,8 @@ use crate::{
     admit::{
         Admission, Admitted, CurrentTurn, Go, Request,
         deny::next_step,
+        intent::same_terms,
+        limits::spent,
         replay::Way,
         twins::{TwinGuard, TwinKey},
     },
@@ -117,6 +119,11 @@ impl Admission {
             Ok(allowed) => allowed,
             Err(barred) => return Ok(Err(Not::Refused(barred.reason, barred.why))),
         };
+        if let Some(asked) = operation.grant
+            && let Err((reason, why)) = same_terms(&allowed, request, asked, operation.class)
+        {
+            return Ok(Err(Not::Refused(reason, why)));
+        }
         let leave = Leave::Approval(approval.id);
         if let Err((reason, why)) = self.still_has_leave(turn, &allowed, request.tool, leave).await? {
             return Ok(Err(Not::Refused(reason, why)));
@@ -131,6 +138,10 @@ impl Admission {
                 DenyReason::NotAuthorised,
                 "the leave is for another call".to_owned(),
             )));
+        }
+        // Leave is not spent on a call that only came too early.
+        if let Err(limited) = self.take_rate(allowed.grant) {
+            return Ok(Err(Not::Now(limited.words().1)));
         }
         match self.use_up(&row).await? {
             true => Ok(Ok(leave)),
@@ -168,10 +179,14 @@ impl Admission {
             Some(grant) => self.engine.ledger.grant(grant).await?,
             None => None,
         };
-        if let Some(grant) = grant
-            && let Err(limited) = self.reserve_limits(request, &grant).await?
-        {
-            return Ok(Err(limited.words()));
+        if let Some(grant) = grant {
+            let reserved = match spent(&grant, request.tool, request.arguments) {
+                Ok(spend) => self.reserve_call(&grant, spend).await?,
+                Err(limited) => Err(limited),
+            };
+            if let Err(limited) = reserved {
+                return Ok(Err(limited.words()));
+            }
         }
         self.take_leave_of(way, operation.id).await
     }
@@ -212,9 +227,13 @@ impl Admission {
         let (key, trace) = (key.unwrap_or(id), operation.trace);
         let (round, intended_at) = (1, now);
         let decision = operation.decision;
+        let Some(grant) = operation.grant else {
+            return Err(EngineError::Internal("an operation that was asked about under no grant".to_owned()));
+        };
         let go = Go {
             permit,
             class,
+            grant,
             turn,
             call,
             round,

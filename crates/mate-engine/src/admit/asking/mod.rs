@@ -19,7 +19,7 @@ pub(super) use wait::Judged;
 
 use super::{replay::Way, twins::TwinKey};
 use mate_model::{
-    ApprovalId, Micros,
+    ApprovalId, GrantId, Micros,
     records::{Approval, Operation},
 };
 use std::{
@@ -94,6 +94,11 @@ pub(super) struct Asks(Mutex<HashMap<AskKey, Entry>>);
 impl Asks {
     fn lock(&self) -> MutexGuard<'_, HashMap<AskKey, Entry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The grant under which a call that waits was asked about.
+    pub(super) fn grant_of(&self, key: &AskKey) -> Option<GrantId> {
+        self.lock().get(key)?.waiting.as_ref()?.call.as_ref()?.0.grant
     }
 
     /// Whether an identical one is known.

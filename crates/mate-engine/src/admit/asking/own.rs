@@ -75,6 +75,9 @@ impl Admission {
     ) -> Result<OwnAnswer, EngineError> {
         let open = self.gate.read().await;
         let Some(turn) = self.current() else { return Ok(OwnAnswer::no(None, "no task is running")) };
+        if !self.has_begun() {
+            return Ok(OwnAnswer::no(None, "the task has not begun: its prompt was not sent yet"));
+        }
         let task = self.engine.ledger.task(turn.task).await?.ok_or(EngineError::NotFound)?;
         if task.policy.on_approval == OnApproval::Deny {
             let why = "the runtime's own tools need a person, and this task is not to wait for anybody";

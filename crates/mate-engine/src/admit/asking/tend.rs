@@ -3,7 +3,9 @@
 use super::{AskKey, Waiting};
 use crate::{
     EngineError,
-    admit::{Admission, Asked, CurrentTurn, deny::next_step, explain::recorded_arguments},
+    admit::{
+        Admission, Asked, CurrentTurn, deny::next_step, explain::recorded_arguments, intent::other_grant,
+    },
     approvals::told,
 };
 use mate_model::{
@@ -12,7 +14,7 @@ use mate_model::{
     event::EventType,
     operation::OperationCommand,
     records::Approval,
-    words::{DenyReason, EffectClass},
+    words::{ApprovalMode, DenyReason, EffectClass},
 };
 use mate_store::LedgerError;
 use serde_json::json;
@@ -49,7 +51,7 @@ impl Admission {
             }
             ApprovalState::Open { .. } => match self.lost(key, &row).await? {
                 Some(end) => self.end(key, id, end).await,
-                None => Ok(()),
+                None => self.allow_by_permission(&row).await,
             },
             ApprovalState::Allowed { .. } => {
                 self.asks.allow(key, id);
@@ -64,6 +66,19 @@ impl Admission {
                 self.end(key, id, End::Withdrawn("its leave was used up without a call".to_owned())).await
             }
         }
+    }
+
+    /// A request for a tool that has leave until its task ends has it too: it was being asked when that was given, or
+    /// whoever gave it could not tell all that waited.
+    async fn allow_by_permission(&self, row: &Approval) -> Result<(), EngineError> {
+        let (ApprovalMode::Once, Some(connection)) = (row.mode, row.connection) else { return Ok(()) };
+        let ledger = &self.engine.ledger;
+        let Some(permission) = ledger.permission(row.task, connection, &row.tool).await? else {
+            return Ok(());
+        };
+        let answer = ledger.approval(permission.id).await?.and_then(|given| given.answer);
+        let Some(answer) = answer else { return Ok(()) };
+        self.engine.allow_with(row, permission.id, (answer.by, answer.with)).await
     }
 
     /// Lets a request expire in the ledger, which leads for answers; false when an answer came first.
@@ -95,13 +110,17 @@ impl Admission {
                 let definition = None;
                 let asked = Asked { connection, tool, says_read_only, definition, counts, shown: &shown };
                 match standing.judge(&asked, self.now()) {
+                    Ok(allowed) => match self.asks.grant_of(key).filter(|asked| *asked != allowed.grant.id) {
+                        Some(asked) => Err((DenyReason::GrantChanged, other_grant(asked, allowed.grant.id))),
+                        None => Ok(()),
+                    },
                     // What a policy says of the whole arguments is only known with the call.
                     Err(barred)
                         if barred.reason == DenyReason::Forbidden && standing.shows(connection, tool) =>
                     {
                         Ok(())
                     }
-                    judged => judged.map(|_| ()).map_err(|barred| (barred.reason, barred.why)),
+                    Err(barred) => Err((barred.reason, barred.why)),
                 }
             }
             (AskKey::Call(_) | AskKey::Own(_), _) => standing.may_act(self.now()),

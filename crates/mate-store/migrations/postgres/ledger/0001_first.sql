@@ -7,6 +7,29 @@ CREATE TABLE meta (
 
 INSERT INTO meta (name, value) VALUES ('authorisation_version', 1), ('highest_time', 0);
 
+-- The keys under which something is sealed here: exactly one seals, the others are older. What is sealed refers to its
+-- key, so that none goes that is still needed, and nothing is sealed under one that is gone.
+CREATE TABLE root_keys (
+    id BYTEA NOT NULL PRIMARY KEY CHECK (length(id) = 4),
+    seals BIGINT NOT NULL CHECK (seals IN (0, 1)),
+    added_at BIGINT NOT NULL
+);
+
+CREATE UNIQUE INDEX root_keys_one_seals ON root_keys (seals) WHERE seals = 1;
+
+-- Keys that seal nothing any more, and never will again.
+CREATE TABLE retired_keys (
+    id BYTEA NOT NULL PRIMARY KEY CHECK (length(id) = 4),
+    retired_at BIGINT NOT NULL
+);
+
+-- The home's own secret, from which keys of sessions and of contents are derived. It stays when the key changes.
+CREATE TABLE home_secret (
+    one BIGINT NOT NULL PRIMARY KEY CHECK (one = 1),
+    sealed BYTEA NOT NULL,
+    sealed_key BYTEA GENERATED ALWAYS AS (substr(sealed, 2, 4)) STORED REFERENCES root_keys (id)
+);
+
 CREATE TABLE accounts (
     id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     name TEXT COLLATE "C" NOT NULL UNIQUE,
@@ -44,6 +67,25 @@ CREATE TABLE tokens (
 
 CREATE INDEX tokens_of_account ON tokens (account, id);
 
+-- Browsers that are signed in, each with the token that it signed in with, and links that sign one in once. What the
+-- browser holds is kept as a hash.
+CREATE TABLE browser_sessions (
+    hash BYTEA NOT NULL PRIMARY KEY CHECK (length(hash) = 32),
+    token TEXT COLLATE "C" NOT NULL REFERENCES tokens (id),
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+
+CREATE INDEX browser_sessions_by_end ON browser_sessions (expires_at);
+
+CREATE TABLE browser_links (
+    hash BYTEA NOT NULL PRIMARY KEY CHECK (length(hash) = 32),
+    token TEXT COLLATE "C" NOT NULL REFERENCES tokens (id),
+    expires_at BIGINT NOT NULL
+);
+
+CREATE INDEX browser_links_by_end ON browser_links (expires_at);
+
 CREATE TABLE members (
     project TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
     account TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
@@ -72,18 +114,30 @@ CREATE TABLE connections (
     reach TEXT COLLATE "C" NOT NULL,
     settings TEXT COLLATE "C" NOT NULL,
     sealed BYTEA,
+    sealed_key BYTEA GENERATED ALWAYS AS (substr(sealed, 2, 4)) STORED REFERENCES root_keys (id),
     created_at BIGINT NOT NULL,
     removed_at BIGINT
 );
 
 CREATE UNIQUE INDEX connections_by_name ON connections (name) WHERE removed_at IS NULL;
 
+-- What a connection's secrets were before, under the same seal: known only to be hidden.
+CREATE TABLE former_secrets (
+    connection TEXT COLLATE "C" NOT NULL REFERENCES connections (id),
+    number BIGINT NOT NULL,
+    sealed BYTEA NOT NULL,
+    sealed_key BYTEA GENERATED ALWAYS AS (substr(sealed, 2, 4)) STORED REFERENCES root_keys (id),
+    PRIMARY KEY (connection, number)
+);
+
 CREATE TABLE authorizations (
     connection TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES connections (id),
     version BIGINT NOT NULL CHECK (version >= 0),
     state TEXT COLLATE "C" NOT NULL CHECK (state IN ('asked', 'authorized', 'lost')),
     pending BYTEA,
+    pending_key BYTEA GENERATED ALWAYS AS (substr(pending, 2, 4)) STORED REFERENCES root_keys (id),
     sealed BYTEA,
+    sealed_key BYTEA GENERATED ALWAYS AS (substr(sealed, 2, 4)) STORED REFERENCES root_keys (id),
     expires_at BIGINT,
     claimed_until BIGINT,
     why TEXT COLLATE "C",

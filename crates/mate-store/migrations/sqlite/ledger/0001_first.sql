@@ -7,6 +7,29 @@ CREATE TABLE meta (
 
 INSERT INTO meta (name, value) VALUES ('authorisation_version', 1), ('highest_time', 0);
 
+-- The keys under which something is sealed here: exactly one seals, the others are older. What is sealed refers to its
+-- key, so that none goes that is still needed, and nothing is sealed under one that is gone.
+CREATE TABLE root_keys (
+    id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 4),
+    seals INTEGER NOT NULL CHECK (seals IN (0, 1)),
+    added_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX root_keys_one_seals ON root_keys (seals) WHERE seals = 1;
+
+-- Keys that seal nothing any more, and never will again.
+CREATE TABLE retired_keys (
+    id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 4),
+    retired_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The home's own secret, from which keys of sessions and of contents are derived. It stays when the key changes.
+CREATE TABLE home_secret (
+    one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+    sealed BLOB NOT NULL,
+    sealed_key BLOB GENERATED ALWAYS AS (substr(sealed, 2, 4)) STORED REFERENCES root_keys (id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE accounts (
     id TEXT NOT NULL PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
@@ -44,6 +67,25 @@ CREATE TABLE tokens (
 
 CREATE INDEX tokens_of_account ON tokens (account, id);
 
+-- Browsers that are signed in, each with the token that it signed in with, and links that sign one in once. What the
+-- browser holds is kept as a hash.
+CREATE TABLE browser_sessions (
+    hash BLOB NOT NULL PRIMARY KEY CHECK (length(hash) = 32),
+    token TEXT NOT NULL REFERENCES tokens (id),
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX browser_sessions_by_end ON browser_sessions (expires_at);
+
+CREATE TABLE browser_links (
+    hash BLOB NOT NULL PRIMARY KEY CHECK (length(hash) = 32),
+    token TEXT NOT NULL REFERENCES tokens (id),
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX browser_links_by_end ON browser_links (expires_at);
+
 CREATE TABLE members (
     project TEXT NOT NULL REFERENCES projects (id),
     account TEXT NOT NULL REFERENCES accounts (id),
@@ -72,18 +114,30 @@ CREATE TABLE connections (
     reach TEXT NOT NULL,
     settings TEXT NOT NULL,
     sealed BLOB,
+    sealed_key BLOB GENERATED ALWAYS AS (substr(sealed, 2, 4)) STORED REFERENCES root_keys (id),
     created_at INTEGER NOT NULL,
     removed_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX connections_by_name ON connections (name) WHERE removed_at IS NULL;
 
+-- What a connection's secrets were before, under the same seal: known only to be hidden.
+CREATE TABLE former_secrets (
+    connection TEXT NOT NULL REFERENCES connections (id),
+    number INTEGER NOT NULL,
+    sealed BLOB NOT NULL,
+    sealed_key BLOB GENERATED ALWAYS AS (substr(sealed, 2, 4)) STORED REFERENCES root_keys (id),
+    PRIMARY KEY (connection, number)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE authorizations (
     connection TEXT NOT NULL PRIMARY KEY REFERENCES connections (id),
     version INTEGER NOT NULL CHECK (version >= 0),
     state TEXT NOT NULL CHECK (state IN ('asked', 'authorized', 'lost')),
     pending BLOB,
+    pending_key BLOB GENERATED ALWAYS AS (substr(pending, 2, 4)) STORED REFERENCES root_keys (id),
     sealed BLOB,
+    sealed_key BLOB GENERATED ALWAYS AS (substr(sealed, 2, 4)) STORED REFERENCES root_keys (id),
     expires_at INTEGER,
     claimed_until INTEGER,
     why TEXT,

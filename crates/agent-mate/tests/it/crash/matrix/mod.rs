@@ -2,6 +2,7 @@
 //! the home goes on, and the checker judges all that happened.
 
 mod faults;
+mod keys;
 mod kill;
 mod play;
 mod points;

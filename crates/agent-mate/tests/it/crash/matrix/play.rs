@@ -174,7 +174,7 @@ impl Stage {
         let add = ["task", "add", "--project", "default", "--key", name, instructions.as_str()];
         let arm = |stage: &Self| stage.faults.arm(point, role, number);
         match scene {
-            Scene::Init => unreachable!("a home that is set up has a test of its own"),
+            Scene::Init | Scene::Keys => unreachable!("what is done to a home has tests of its own"),
             Scene::Submit => {
                 arm(self);
                 Begun {
@@ -267,6 +267,7 @@ impl Stage {
         let slow = format!("slow {name}");
         match scene {
             Scene::Init
+            | Scene::Keys
             | Scene::Submit
             | Scene::Approve
             | Scene::Resume

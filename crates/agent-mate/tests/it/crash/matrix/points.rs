@@ -1,6 +1,7 @@
 //! One test for each point and each kind of store, so that they run beside each other and say which point it was.
 
 use super::{
+    keys,
     play::{Stage, setting_up},
     scene::{Plan, Scene, occurs},
     table,
@@ -16,6 +17,7 @@ fn every_kill(name: &str, store: Store) {
     let plan = Plan::of(point);
     let cells = match plan.scene {
         Scene::Init => setting_up(store, plan),
+        Scene::Keys => keys::rotating(store, plan),
         Scene::Submit
         | Scene::Approve
         | Scene::Resume
@@ -147,4 +149,9 @@ matrix! {
     sqlite_committed = "sqlite.committed",
     postgres_before_commit = "postgres.before_commit",
     postgres_committed = "postgres.committed",
+    key_ring_written = "key.ring_written",
+    key_changed = "key.changed",
+    key_resealed = "key.resealed",
+    key_retired = "key.retired",
+    key_trimmed = "key.trimmed",
 }

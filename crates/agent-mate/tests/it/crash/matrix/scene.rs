@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 pub(super) enum Scene {
     /// A home is set up.
     Init,
+    /// The key that seals is changed, and the older one retired.
+    Keys,
     /// A task is submitted in a new session.
     Submit,
     /// A proposed task is approved.
@@ -61,10 +63,12 @@ impl Plan {
             Process::Serve => "serve",
             Process::Worker => "session-worker",
             Process::Keeper | Process::Inner => "keeper",
+            Process::Key => "key",
         };
         let (part, _) = point.name.split_once('.').expect("a name has two parts");
         let scene = match (part, point.name) {
             ("init" | "migrate", _) => Scene::Init,
+            ("key", _) => Scene::Keys,
             ("submit", _) => Scene::Submit,
             ("request", _) => Scene::Approve,
             ("leave", _) => Scene::Leave,
@@ -108,6 +112,7 @@ impl Scene {
             Self::RecoverProof => Some("turn.buried"),
             Self::Verify | Self::Hold | Self::TakeIn | Self::RecoverHeld => Some("bridge.answer_read"),
             Self::Init
+            | Self::Keys
             | Self::Submit
             | Self::Approve
             | Self::Resume
@@ -127,7 +132,13 @@ impl Scene {
     pub(super) fn instructions(self, name: &str) -> String {
         let named = |what: &str| format!("{what} {name}");
         let steps = match self {
-            Self::Init | Self::Submit | Self::Approve | Self::Resume | Self::Work | Self::GiveUp => json!([
+            Self::Init
+            | Self::Keys
+            | Self::Submit
+            | Self::Approve
+            | Self::Resume
+            | Self::Work
+            | Self::GiveUp => json!([
                 {"tool": "demo__nothing", "args": {}, "unlisted": true},
                 note(&named("first")),
                 {"tool": "demo__echo", "args": {"text": named("echo")}},

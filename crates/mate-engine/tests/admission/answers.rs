@@ -1,0 +1,64 @@
+//! Answers to what an upstream asks about a task that it has made of a call: rounds of the call.
+
+use crate::rig::{House, RESULT, Rig};
+use mate_engine::admit::Answering;
+use mate_model::{operation::OperationStateWord, round::RoundState, words::EffectClass};
+
+async fn answer(rig: &Rig, id: mate_model::OperationId, keys: &[&str]) -> Answering {
+    let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+    rig.answer_task(id, "a", &keys).await
+}
+
+fn sent(answering: Answering) -> Vec<String> {
+    match answering {
+        Answering::Go { keys, .. } => keys,
+        other @ (Answering::Before | Answering::Refused(_)) => panic!("not let out: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn g03_each_answer_has_an_intent_of_its_own_and_is_let_out_once() {
+    let rig = House::with(EffectClass::Effect).await.host().await;
+    let go = rig.go("a").await;
+    let id = go.operation();
+    assert!(matches!(answer(&rig, id, &["k"]).await, Answering::Refused(_)), "it is no task");
+    rig.desk.answerable(&go);
+    assert_eq!(sent(answer(&rig, id, &["k"]).await), ["k"]);
+    let open = rig.reader.open_round(id).await.unwrap().unwrap();
+    assert_eq!((open.number, open.state), (2, RoundState::InFlight), "the intent");
+    assert!(matches!(answer(&rig, id, &["k"]).await, Answering::Before));
+    assert_eq!(rig.reader.open_round(id).await.unwrap().unwrap().number, 2, "nothing was intended");
+    assert_eq!(sent(answer(&rig, id, &["k", "l"]).await), ["l"], "only what was not answered");
+    rig.desk.answer_not_sent(id, &["l".to_owned()]).await;
+    assert_eq!(sent(answer(&rig, id, &["l"]).await), ["l"]);
+    rig.succeed(go, RESULT).await.handed_over();
+    assert_eq!(rig.state(id).await, OperationStateWord::Succeeded);
+    assert_eq!(rig.reader.open_round(id).await.unwrap(), None);
+    assert!(matches!(answer(&rig, id, &["m"]).await, Answering::Refused(_)), "the task is over");
+}
+
+#[tokio::test]
+async fn g07_an_answer_is_judged_by_the_authority_that_stands_after_its_intent() {
+    let house = House::with(EffectClass::Effect).await;
+    let rig = house.host().await;
+    let go = rig.go("a").await;
+    let id = go.operation();
+    rig.desk.answerable(&go);
+    house.revoke(&rig.engine).await;
+    assert!(matches!(answer(&rig, id, &["k"]).await, Answering::Refused(why) if why.contains("NOT sent")));
+    assert_eq!(rig.state(id).await, OperationStateWord::InFlight, "what the task comes to, its record says");
+    // The record's answer still counts.
+    rig.succeed(go, RESULT).await.handed_over();
+    assert_eq!(rig.state(id).await, OperationStateWord::Succeeded);
+}
+
+#[tokio::test]
+async fn g06_no_answer_is_let_out_after_the_turn() {
+    let rig = House::with(EffectClass::Effect).await.host().await;
+    let go = rig.go("a").await;
+    let id = go.operation();
+    rig.desk.answerable(&go);
+    rig.desk.close().await;
+    assert!(matches!(answer(&rig, id, &["k"]).await, Answering::Refused(_)));
+    rig.succeed(go, RESULT).await.handed_over();
+}

@@ -1,0 +1,112 @@
+//! Untrusted text made fit to read: what cannot be seen, or turns the reading direction, is written out.
+
+use maud::{Markup, html};
+use std::fmt::Write;
+
+/// The most characters of a text that are shown at once; the rest is behind "show more".
+const HEAD: usize = 1_200;
+/// The most characters of one text on a page.
+const MOST: usize = 20_000;
+
+/// On one line, at most `limit` characters.
+#[must_use]
+pub fn line(text: &str, limit: usize) -> String {
+    shown(text, limit, false)
+}
+
+/// As [`line`], but line feeds and tabs stay.
+#[must_use]
+pub fn block(text: &str, limit: usize) -> String {
+    shown(text, limit, true)
+}
+
+fn shown(text: &str, limit: usize, keep_lines: bool) -> String {
+    let mut out = String::with_capacity(text.len().min(limit) + 3);
+    for (count, character) in text.chars().enumerate() {
+        if count == limit {
+            out.push('…');
+            break;
+        }
+        match character {
+            '\n' | '\t' if keep_lines => out.push(character),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if deceives(c) => {
+                // Writing to a String does not fail.
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Controls of line and direction, and characters that cannot be seen. Joiners stay: some scripts and emoji need them.
+fn deceives(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A text of somebody else's, as it was written; a long one opens on demand.
+#[must_use]
+pub fn prose(text: &str) -> Markup {
+    let all = text.chars().count();
+    if all <= HEAD + HEAD / 4 {
+        return html! { div.prose dir="auto" { (block(text, MOST)) } };
+    }
+    let cut = text.char_indices().nth(HEAD).map_or(text.len(), |(at, _)| at);
+    let (head, rest) = text.split_at(cut);
+    html! {
+        div.prose dir="auto" { (block(head, HEAD)) "…" }
+        details.more {
+            summary { "Show the other " (all - HEAD) " characters" }
+            div.prose dir="auto" { (block(rest, MOST)) }
+        }
+    }
+}
+
+/// A number of bytes, for people.
+#[must_use]
+pub fn bytes(size: i64) -> String {
+    let mut left = u64::try_from(size).unwrap_or_default();
+    let mut unit = "B";
+    for next in ["KiB", "MiB", "GiB"] {
+        if left < 10_240 {
+            break;
+        }
+        left /= 1024;
+        unit = next;
+    }
+    format!("{left} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f115_text_of_others_is_text_and_nothing_in_it_hides() {
+        let shown = prose("<script>alert(1)</script>\u{202e}gpj\u{0}\u{1b}[31m").into_string();
+        assert!(!shown.contains("<script"), "{shown}");
+        for visible in ["&lt;script", "\\u{202e}", "\\u{0}", "\\u{1b}"] {
+            assert!(shown.contains(visible), "{visible} in {shown}");
+        }
+        assert_eq!(line("a\nb", 99), "a\\nb");
+        assert_eq!(line("Grüße, 世界 👩‍👩‍👧", 99), "Grüße, 世界 👩‍👩‍👧");
+    }
+
+    #[test]
+    fn a_long_text_opens_on_demand_and_has_an_end() {
+        let shown = prose(&"x".repeat(1_000_000)).into_string();
+        assert!(shown.contains("<details") && shown.contains("998800"), "{}", &shown[shown.len() - 99..]);
+        assert!(shown.len() < 30_000);
+    }
+
+    #[test]
+    fn sizes_are_for_people() {
+        assert_eq!([bytes(0), bytes(10_239), bytes(20_480), bytes(-1)], ["0 B", "10239 B", "20 KiB", "0 B"]);
+    }
+}
