@@ -81,13 +81,13 @@ pub(crate) async fn run(verb: ApprovalVerb, context: &Context) -> Result<Exit, F
         ApprovalVerb::List { project, all, page } => {
             let mut columns = vec![
                 column("ID", "id"),
-                column("STATE", "state"),
-                column("CONNECTION", "connection_name"),
-                column("TOOL", "tool"),
-                column("ARGUMENTS", "arguments"),
-                column("TASK", "task"),
-                column("SINCE", "requested_at"),
-                column("ENDS", "expires_at"),
+                column("STATE", "state").rank(1),
+                column("CONNECTION", "connection_name").rank(3),
+                column("TOOL", "tool").rank(2),
+                column("ARGUMENTS", "arguments").rank(4),
+                column("TASK", "task").rank(8),
+                column("SINCE", "requested_at").rank(5),
+                column("ENDS", "expires_at").rank(6),
             ];
             if !all {
                 columns.remove(1);

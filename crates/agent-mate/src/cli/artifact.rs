@@ -73,12 +73,12 @@ pub(crate) async fn run(verb: ArtifactVerb, context: &Context) -> Result<Exit, F
         ArtifactVerb::List { project, task, page } => {
             let columns = [
                 column("ID", "id"),
-                column("STATE", "state"),
-                column("NAME", "name"),
-                column("TYPE", "media_type"),
-                column("BYTES", "size"),
-                column("ORIGIN", "origin"),
-                column("RECORDED", "created_at"),
+                column("STATE", "state").rank(3),
+                column("NAME", "name").rank(1),
+                column("TYPE", "media_type").rank(5),
+                column("BYTES", "size").rank(2),
+                column("ORIGIN", "origin").rank(6),
+                column("RECORDED", "created_at").rank(4),
             ];
             let found = match (&project, &task) {
                 (Some(project), task) => {

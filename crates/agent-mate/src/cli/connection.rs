@@ -153,10 +153,10 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
         ConnectionVerb::List { page } => {
             let columns = [
                 column("NAME", "name"),
-                column("URL", "url"),
-                column("COMMAND", "command"),
-                column("SECRETS", "secret_env"),
-                column("HEADERS", "headers"),
+                column("URL", "url").rank(3),
+                column("COMMAND", "command").rank(2),
+                column("SECRETS", "secret_env").rank(5),
+                column("HEADERS", "headers").rank(6),
                 column("ID", "id"),
             ];
             let empty = "No connections yet. Link one: agent-mate connection add NAME -- COMMAND ARG...";
@@ -221,10 +221,10 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
         ConnectionVerb::Tools { connection, page } => {
             let columns = [
                 column("TOOL", "name"),
-                column("SEEN AS", "exposed"),
-                column("READS ONLY", "says_read_only"),
-                column("ARGUMENTS", "arguments"),
-                column("DESCRIPTION", "description"),
+                column("SEEN AS", "exposed").rank(6),
+                column("READS ONLY", "says_read_only").rank(3),
+                column("ARGUMENTS", "arguments").rank(4),
+                column("DESCRIPTION", "description").rank(2),
             ];
             let tools = client.get(&["connections", &connection, "tools"], &page.query(&[])).await?;
             screen.list(&tools, &columns, "It offers no tools.")?;

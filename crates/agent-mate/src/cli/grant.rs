@@ -107,15 +107,15 @@ pub(crate) async fn run(verb: GrantVerb, context: &Context) -> Result<Exit, Fail
         GrantVerb::List { project, page } => {
             let columns = [
                 column("ID", "id"),
-                column("STATE", "state"),
-                column("CONNECTION", "connection_name"),
-                column("TOOLS", "tools"),
-                column("EFFECT", "effect"),
-                column("APPROVE", "approve"),
-                column("USED", "used_calls"),
-                column("OF", "max_calls"),
-                column("ENDS", "expires_at"),
-                column("PROJECT", "project"),
+                column("STATE", "state").rank(2),
+                column("CONNECTION", "connection_name").rank(2),
+                column("TOOLS", "tools").rank(1),
+                column("EFFECT", "effect").rank(5),
+                column("APPROVE", "approve").rank(3),
+                column("USED", "used_calls").rank(6),
+                column("OF", "max_calls").rank(6),
+                column("ENDS", "expires_at").rank(7),
+                column("PROJECT", "project").rank(8),
             ];
             let query = page.query(&[("project", project.as_deref())]);
             let empty =
@@ -178,11 +178,11 @@ const FIELDS: [Column; 20] = [
 
 const PINS: [Column; 6] = [
     column("TOOL", "tool"),
-    column("STATE", "state"),
-    column("PINNED", "pinned_at"),
-    column("DIGEST", "digest"),
-    column("CHANGED", "change.changed"),
-    column("SEEN", "change.seen_at"),
+    column("STATE", "state").rank(2),
+    column("PINNED", "pinned_at").rank(3),
+    column("DIGEST", "digest").rank(6),
+    column("CHANGED", "change.changed").rank(2),
+    column("SEEN", "change.seen_at").rank(5),
 ];
 
 fn request(args: AddArgs) -> AddGrant {

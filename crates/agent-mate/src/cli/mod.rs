@@ -15,6 +15,7 @@ mod grammar;
 mod grant;
 mod import;
 mod input;
+mod layout;
 mod limits;
 mod list;
 mod open;
@@ -34,6 +35,7 @@ mod task_resume;
 mod task_stop_all;
 mod task_watch;
 mod token;
+mod words;
 
 pub(crate) use doctor::{Check, doctor};
 pub(crate) use exit::{Exit, Failure};

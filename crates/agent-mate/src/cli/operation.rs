@@ -80,15 +80,15 @@ pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, 
     let (client, screen) = (context.client()?, &context.screen);
     match verb {
         OperationVerb::List { task, project, state, page } => {
-            let of_task = task.is_none().then(|| column("TASK", "task"));
+            let of_task = task.is_none().then(|| column("TASK", "task").rank(8));
             let columns = [
                 column("ID", "id"),
-                column("STATE", "state"),
-                column("CONNECTION", "connection_name"),
-                column("TOOL", "tool"),
-                column("EFFECT", "effect"),
-                column("REQUESTED", "requested_at"),
-                column("DETAIL", "detail"),
+                column("STATE", "state").rank(1),
+                column("CONNECTION", "connection_name").rank(3),
+                column("TOOL", "tool").rank(2),
+                column("EFFECT", "effect").rank(7),
+                column("REQUESTED", "requested_at").rank(5),
+                column("DETAIL", "detail").rank(6),
             ];
             let columns: Vec<_> = columns.into_iter().chain(of_task).collect();
             let query =

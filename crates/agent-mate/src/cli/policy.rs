@@ -77,9 +77,9 @@ pub(crate) async fn run(verb: PolicyVerb, context: &Context) -> Result<Exit, Fai
         PolicyVerb::List { page } => {
             let columns = [
                 column("NAME", "name"),
-                column("TEXT", "text"),
-                column("BY", "created_by"),
-                column("ADDED", "created_at"),
+                column("TEXT", "text").rank(2),
+                column("BY", "created_by").rank(6),
+                column("ADDED", "created_at").rank(3),
                 column("ID", "id"),
             ];
             let empty = "No policies: grants alone decide. Add one: agent-mate policy add NAME @FILE";

@@ -105,9 +105,9 @@ pub(crate) async fn run(verb: ProjectVerb, context: &Context) -> Result<Exit, Fa
         ProjectVerb::List { page } => {
             let columns = [
                 column("NAME", "name"),
-                column("WORKSPACE", "workspace"),
-                column("MADE", "created_at"),
-                column("ARCHIVED", "archived_at"),
+                column("WORKSPACE", "workspace").rank(2),
+                column("MADE", "created_at").rank(4),
+                column("ARCHIVED", "archived_at").rank(3),
                 column("ID", "id"),
             ];
             let empty = "No projects yet. Make one: agent-mate project add NAME --workspace DIR";
@@ -157,8 +157,8 @@ async fn member(verb: MemberVerb, context: &Context) -> Result<(), Failure> {
         MemberVerb::List { project, page } => {
             let columns = [
                 column("ACCOUNT", "account_name"),
-                column("ROLE", "role"),
-                column("SINCE", "added_at"),
+                column("ROLE", "role").rank(1),
+                column("SINCE", "added_at").rank(5),
                 column("ID", "account"),
             ];
             let found = client.get(&["projects", &project, "members"], &page.query(&[])).await?;

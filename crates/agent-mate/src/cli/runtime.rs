@@ -124,9 +124,9 @@ pub(crate) async fn run(verb: RuntimeVerb, context: &Context) -> Result<Exit, Fa
         RuntimeVerb::List { page } => {
             let columns = [
                 column("NAME", "name"),
-                column("PRESET", "preset"),
-                column("COMMAND", "command"),
-                column("ADDED", "created_at"),
+                column("PRESET", "preset").rank(3),
+                column("COMMAND", "command").rank(2),
+                column("ADDED", "created_at").rank(5),
                 column("ID", "id"),
             ];
             let empty = "No runtimes yet. Register one: agent-mate runtime add NAME --preset PRESET";

@@ -53,10 +53,10 @@ pub(crate) async fn run(verb: SessionVerb, context: &Context) -> Result<Exit, Fa
         SessionVerb::List { project, page } => {
             let columns = [
                 column("ID", "id"),
-                column("STATE", "state"),
-                column("RUNTIME", "runtime_name"),
-                column("WORKSPACE", "workspace"),
-                column("MADE", "created_at"),
+                column("STATE", "state").rank(1),
+                column("RUNTIME", "runtime_name").rank(2),
+                column("WORKSPACE", "workspace").rank(5),
+                column("MADE", "created_at").rank(4),
             ];
             let query = page.query(&[("project", project.as_deref())]);
             let empty = "No sessions yet. A task makes one: agent-mate task add --project P \"...\"";

@@ -1,8 +1,11 @@
 //! Showing answers: tables for people, one JSON document for programs. What agents and tools wrote
 //! never reaches the terminal raw.
 
-use super::exit::Failure;
-use comfy_table::{Table, presets::NOTHING};
+use super::{
+    exit::Failure,
+    layout::{self, Strip, hanging},
+    words::{self, quoted},
+};
 use mate_guard::text;
 use mate_model::{Clock, Micros};
 use serde_json::Value;
@@ -13,8 +16,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The widest cell of a table, in characters.
+/// The widest cell of a table, in characters, where the width of the terminal is not known.
 const CELL: usize = 60;
+/// The same where it is: what does not fit is cut.
+const WIDE_CELL: usize = 400;
+/// A terminal that says it is narrower is not believed.
+const NARROWEST: usize = 20;
 /// The longest value of a detail view.
 const VALUE: usize = 20_000;
 
@@ -27,6 +34,8 @@ pub(crate) struct Screen {
     pub(crate) colour: bool,
     /// Standard output is a terminal.
     pub(crate) terminal: bool,
+    /// How many columns a line has; none where lines may be of any length.
+    pub(crate) width: Option<usize>,
     /// For ages.
     pub(crate) clock: Arc<dyn Clock>,
     /// Where answers go.
@@ -61,6 +70,7 @@ impl Screen {
             json,
             colour: terminal && wanted && !json,
             terminal,
+            width: width(terminal),
             clock,
             out: Output::to(std::io::stdout()),
             home: None,
@@ -117,7 +127,12 @@ impl Screen {
         if items.is_empty() {
             return self.line(empty);
         }
-        self.line(&self.table(items, columns))?;
+        let (table, dropped) = self.laid_out(items, columns);
+        self.line(&table)?;
+        if !dropped.is_empty() {
+            let dropped = dropped.join(", ");
+            self.line(&format!("\nNot shown at this width: {dropped}. `--json` has everything."))?;
+        }
         match page.get("next").and_then(Value::as_str) {
             Some(next) => self.line(&format!("\nThere is more: add --cursor {}", text::line(next, CELL * 4))),
             None => Ok(()),
@@ -126,19 +141,27 @@ impl Screen {
 
     /// The table of some objects.
     pub(crate) fn table(&self, items: &[Value], columns: &[Column]) -> String {
-        let mut table = Table::new();
-        table.load_style(NOTHING);
-        table.set_header(columns.iter().map(|column| column.title));
-        for item in items {
-            table.add_row(columns.iter().map(|column| self.cell(item, column)));
-        }
-        table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+        self.laid_out(items, columns).0
+    }
+
+    fn laid_out(&self, items: &[Value], columns: &[Column]) -> (String, Vec<&'static str>) {
+        let strip = |(place, column): (usize, &Column)| Strip {
+            title: column.title,
+            rank: if place == 0 || column.field == "id" { 0 } else { column.rank },
+            cells: items.iter().map(|item| self.cell(item, column)).collect(),
+        };
+        layout::table(columns.iter().enumerate().map(strip).collect(), self.width)
     }
 
     fn cell(&self, item: &Value, column: &Column) -> String {
         let value = at(item, column.field);
-        let shown = if column.field.ends_with("_at") { self.age(value) } else { plain(value) };
-        text::line(&shown, if column.field == "id" { 100 } else { CELL })
+        let shown = if column.field.ends_with("_at") {
+            self.age(value)
+        } else {
+            words::lines(column.field, value).join("; ")
+        };
+        let most = if self.width.is_some() { WIDE_CELL } else { CELL };
+        text::line(&shown, if column.field == "id" { 100 } else { most })
     }
 
     /// One object: with `--json` the document, else its fields one under the other.
@@ -158,9 +181,13 @@ impl Screen {
             if value.is_null() || *value == Value::Array(Vec::new()) {
                 continue;
             }
-            let shown = if field.field.ends_with("_at") { self.moment(value) } else { plain(value) };
-            let shown = text::block(&shown, VALUE).replace('\n', &format!("\n{:width$}  ", ""));
-            lines.push(format!("{:width$}  {shown}", field.title));
+            let shown = if field.field.ends_with("_at") {
+                self.moment(value)
+            } else {
+                words::lines(field.field, value).join("\n")
+            };
+            let shown = hanging(&text::block(&shown, VALUE), width + 2, self.width);
+            lines.push(format!("{:width$}  {shown}", field.title).trim_end().to_owned());
         }
         lines.join("\n")
     }
@@ -189,13 +216,11 @@ impl Screen {
     }
 }
 
-/// As a shell reads it as one word.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
+/// How many columns there are: `COLUMNS`, else what the terminal says.
+fn width(terminal: bool) -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|said| said.parse().ok());
+    let asked = || rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    said.or_else(|| asked().filter(|_| terminal)).filter(|width| *width >= NARROWEST)
 }
 
 /// A column of a table, or a field of an object.
@@ -205,11 +230,20 @@ pub(crate) struct Column {
     pub(crate) title: &'static str,
     /// Where it is: a name, or names joined by dots.
     pub(crate) field: &'static str,
+    /// How soon it is left out of a table that is too wide: the highest first; 0 never.
+    rank: u8,
+}
+
+impl Column {
+    /// The same, left out so soon. Columns that say nothing else have 4.
+    pub(crate) const fn rank(self, rank: u8) -> Self {
+        Self { rank, ..self }
+    }
 }
 
 /// A column.
 pub(crate) const fn column(title: &'static str, field: &'static str) -> Column {
-    Column { title, field }
+    Column { title, field, rank: 4 }
 }
 
 /// What is at a path of names; null if nothing is.

@@ -15,7 +15,15 @@ impl Clock for Noon {
 
 fn screen() -> Screen {
     let out = Output::to(Vec::new());
-    Screen { json: false, colour: false, terminal: false, clock: Arc::new(Noon), out, home: None }
+    Screen {
+        json: false,
+        colour: false,
+        terminal: false,
+        width: None,
+        clock: Arc::new(Noon),
+        out,
+        home: None,
+    }
 }
 
 #[test]

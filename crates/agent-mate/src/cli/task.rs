@@ -194,15 +194,15 @@ async fn list(
     };
     let mut columns = vec![
         column("ID", "id"),
-        column("STATE", "state"),
-        column("ACTIVITY", "activity"),
-        column("RUNTIME", "runtime_name"),
-        column("SUBMITTED", "created_at"),
-        column("ENDED", "ended_at"),
-        column("INSTRUCTIONS", "instructions"),
+        column("STATE", "state").rank(1),
+        column("ACTIVITY", "activity").rank(5),
+        column("RUNTIME", "runtime_name").rank(7),
+        column("SUBMITTED", "created_at").rank(4),
+        column("ENDED", "ended_at").rank(8),
+        column("INSTRUCTIONS", "instructions").rank(2),
     ];
     if project.is_none() {
-        columns.insert(3, column("PROJECT", "project_name"));
+        columns.insert(3, column("PROJECT", "project_name").rank(6));
     }
     let empty = "No tasks yet. Submit one: agent-mate task add --project P --approve \"...\"";
     context.screen.list(&found, &columns, if state.is_some() { "No tasks in this state." } else { empty })?;

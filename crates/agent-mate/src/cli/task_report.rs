@@ -36,12 +36,12 @@ fn drawn(report: &Value, context: &Context) -> String {
     let _ = write!(out, "\n\nOperations: {}", counts(at(report, "counts")));
     let columns = [
         column("TOOL", "tool"),
-        column("STATE", "state"),
-        column("EFFECT", "effect"),
-        column("TOOK", "took"),
-        column("DETAIL", "detail"),
-        column("ALLOWED BY", "allowed_by"),
-        column("GRANT", "grant"),
+        column("STATE", "state").rank(1),
+        column("EFFECT", "effect").rank(5),
+        column("TOOK", "took").rank(4),
+        column("DETAIL", "detail").rank(3),
+        column("ALLOWED BY", "allowed_by").rank(2),
+        column("GRANT", "grant").rank(7),
         column("ID", "id"),
     ];
     let listed = lines(at(report, "operations"));

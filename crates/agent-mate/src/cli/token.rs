@@ -60,13 +60,13 @@ pub(crate) async fn run(verb: TokenVerb, context: &Context) -> Result<Exit, Fail
         TokenVerb::List { account, page } => {
             let columns = [
                 column("ID", "id"),
-                column("STATE", "state"),
-                column("PROJECT", "project"),
-                column("ROLE", "role"),
-                column("MADE", "created_at"),
-                column("USED", "last_used_at"),
-                column("ENDS", "expires_at"),
-                column("ACCOUNT", "account"),
+                column("STATE", "state").rank(1),
+                column("PROJECT", "project").rank(6),
+                column("ROLE", "role").rank(2),
+                column("MADE", "created_at").rank(4),
+                column("USED", "last_used_at").rank(3),
+                column("ENDS", "expires_at").rank(3),
+                column("ACCOUNT", "account").rank(7),
             ];
             screen.list(
                 &client.get(&["tokens"], &page.query(&[("account", account.as_deref())])).await?,
