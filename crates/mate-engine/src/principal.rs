@@ -23,6 +23,8 @@ pub struct Principal {
     pub only_project: Option<ProjectId>,
     /// The token gives at most this role, if set.
     pub at_most: Option<Role>,
+    /// When the token ends, if it does.
+    pub ends_at: Option<Micros>,
 }
 
 impl Principal {
@@ -60,6 +62,7 @@ impl Engine {
             admin: row.account.admin && row.token.project.is_none() && row.token.role.is_none(),
             only_project: row.token.project,
             at_most: row.token.role,
+            ends_at: row.token.expires_at,
         })
     }
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 /// How many journals are kept open for reading.
-const OPEN_READERS: usize = 16;
+const OPEN_READERS: usize = 32;
 
 /// Opens journals. Whoever uses them does not know which engine they have.
 #[derive(Debug)]

@@ -103,6 +103,8 @@ verbs! {
     ProjectList = "project.list", Token;
     /// Shows a project.
     ProjectShow = "project.show", VIEWER;
+    /// Reads the events of a project's ledger, also as a stream.
+    ProjectEvents = "project.events", VIEWER;
     /// Changes how a project is worked in.
     ProjectSet = "project.set", OWNER;
     /// Archives a project.
@@ -175,6 +177,8 @@ verbs! {
     TaskShow = "task.show", VIEWER;
     /// Reads a task's events, also as a stream.
     TaskEvents = "task.events", VIEWER;
+    /// Follows the ledgers of projects and the journals of tasks in one stream.
+    StreamFollow = "stream.follow", Somewhere(Role::Viewer);
     /// Shows a task's report.
     TaskReport = "task.report", VIEWER;
     /// Approves a proposed task.

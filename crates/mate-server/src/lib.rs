@@ -27,7 +27,7 @@ pub mod wire;
 
 pub use check::{Peer, PeerCheck};
 pub use limits::{RateLimit, RateLimits};
-pub use listen::{ListenError, Listeners, serve};
+pub use listen::{ListenError, Listeners, Spans, serve};
 pub use registrar::{PlainCommands, Registrar};
 pub use routes::{Route, router, table};
 pub use state::ServerState;

@@ -4,7 +4,9 @@ use crate::{
     PlainCommands, Registrar,
     check::PeerCheck,
     limits::{Meter, RateLimits},
+    listen::Spans,
     listings::Listings,
+    stream::Feeds,
 };
 use mate_engine::{
     Engine, NoProber, Prober,
@@ -20,7 +22,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// The most event streams at a time.
-const STREAMS: usize = 256;
+const STREAMS: usize = 2_048;
 /// The most downloads at a time.
 const DOWNLOADS: usize = 64;
 
@@ -34,9 +36,11 @@ pub struct ServerState {
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) listings: Arc<Listings>,
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) feeds: Arc<Feeds>,
     pub(crate) downloads: Arc<Semaphore>,
     pub(crate) requests: Arc<Meter<AccountId>>,
     pub(crate) failures: Arc<Meter<Option<IpAddr>>>,
+    pub(crate) spans: Spans,
     pub(crate) own_address: Option<IpAddr>,
     /// Where browsers on this machine reach it.
     pub(crate) url: Option<Arc<str>>,
@@ -59,9 +63,11 @@ impl ServerState {
             authorizer: Arc::new(NoAuthorizer),
             listings: Arc::default(),
             streams,
+            feeds: Arc::default(),
             downloads,
             requests: Arc::new(Meter::new(limits.requests)),
             failures: Arc::new(Meter::new(limits.failures)),
+            spans: Spans::default(),
             own_address: None,
             url: None,
             shutdown: CancellationToken::new(),
@@ -79,6 +85,12 @@ impl ServerState {
     pub fn with_limits(self, limits: RateLimits) -> Self {
         let (requests, failures) = (Meter::new(limits.requests), Meter::new(limits.failures));
         Self { requests: Arc::new(requests), failures: Arc::new(failures), ..self }
+    }
+
+    /// Waits so long for the other end of a connection.
+    #[must_use]
+    pub fn with_patience(self, spans: Spans) -> Self {
+        Self { spans, ..self }
     }
 
     /// Looks at connections by `prober`.

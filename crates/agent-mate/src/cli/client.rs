@@ -96,11 +96,11 @@ impl Client {
         bounded(async { accepted(self.send(&request).await?).await }).await
     }
 
-    /// A task's events as they come, after a cursor.
-    pub(crate) async fn events(&self, task: &str, after: Option<&str>) -> Result<Events, Failure> {
+    /// Events as they come, of what a path names, after a cursor.
+    pub(crate) async fn events(&self, path: &[&str], after: Option<&str>) -> Result<Events, Failure> {
         let query: Vec<_> = after.map(|after| ("after", after.to_owned())).into_iter().collect();
         let request = self
-            .request(Method::GET, &["tasks", task, "events"], &query)?
+            .request(Method::GET, path, &query)?
             .header(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         let response = bounded(async { accepted(self.send(&request).await?).await }).await?;
         Ok(Events { response, reader: sse::Reader::default() })
@@ -133,7 +133,7 @@ impl Client {
     }
 }
 
-/// A stream of a task's events.
+/// A stream of events.
 pub(crate) struct Events {
     response: Response,
     reader: sse::Reader,

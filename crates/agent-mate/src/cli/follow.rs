@@ -100,7 +100,7 @@ impl Following<'_> {
         if let Some(end) = self.look().await? {
             return Ok(Some(end));
         }
-        let mut events = self.client.events(self.id, self.cursor.as_deref()).await?;
+        let mut events = self.client.events(&["tasks", self.id, "events"], self.cursor.as_deref()).await?;
         loop {
             let Ok(frames) = tokio::time::timeout(LOOK, events.next()).await else {
                 if let Some(end) = self.look().await? {
@@ -118,6 +118,10 @@ impl Following<'_> {
                 }
                 if frame.event == "closed" || frame.event == "problem" {
                     return Err(Failure::of_told(frame.data.as_bytes()));
+                }
+                if !frame.event.is_empty() {
+                    // News of the stream itself: the service goes down, and the stream ends after it.
+                    continue;
                 }
                 let event: Value = serde_json::from_str(&frame.data)
                     .map_err(|error| Failure::internal(format!("an event is not JSON: {error}")))?;

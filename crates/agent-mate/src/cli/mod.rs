@@ -23,6 +23,7 @@ mod operation;
 mod policy;
 mod progress;
 mod project;
+mod project_events;
 mod runtime;
 mod session;
 mod session_ended;

@@ -5,6 +5,7 @@ use super::{
     exit::{Exit, Failure},
     input,
     list::PageArgs,
+    project_events::{self, EventsArgs},
     show::{column, text_at},
 };
 use clap::Subcommand;
@@ -53,6 +54,8 @@ pub(crate) enum ProjectVerb {
         /// Its name or id
         project: String,
     },
+    /// Print what its ledger says, in order: what was asked, allowed and decided
+    Events(EventsArgs),
     /// Who may act on it
     #[command(subcommand)]
     Member(MemberVerb),
@@ -136,6 +139,7 @@ pub(crate) async fn run(verb: ProjectVerb, context: &Context) -> Result<Exit, Fa
             let done = client.post(&["projects", &project, "archive"], &json!({}), None).await?;
             screen.made(&done, &format!("Project {project} is archived."), &[])?;
         }
+        ProjectVerb::Events(args) => project_events::run(args, &client, context).await?,
         ProjectVerb::Member(verb) => member(verb, context).await?,
     }
     Ok(Exit::Done)

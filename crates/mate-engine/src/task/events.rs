@@ -70,6 +70,25 @@ pub struct EventView {
     pub data: Value,
 }
 
+impl EventView {
+    /// `event`, with the cursor that resumes after it.
+    #[must_use]
+    pub fn of(event: Event, id: String) -> Self {
+        Self {
+            id,
+            log: event.log,
+            seq: event.seq,
+            prev: event.prev,
+            task: event.task,
+            turn: event.turn,
+            epoch: event.epoch,
+            kind: event.kind,
+            at: event.at,
+            data: event.data,
+        }
+    }
+}
+
 /// A page of events and where to go on.
 #[derive(Clone, Debug, Serialize)]
 pub struct EventPage {
@@ -156,18 +175,7 @@ pub(super) fn alone(event: Event) -> EventView {
 }
 
 fn view(event: Event, cursor: Cursor) -> EventView {
-    EventView {
-        id: cursor.to_string(),
-        log: event.log,
-        seq: event.seq,
-        prev: event.prev,
-        task: event.task,
-        turn: event.turn,
-        epoch: event.epoch,
-        kind: event.kind,
-        at: event.at,
-        data: event.data,
-    }
+    EventView::of(event, cursor.to_string())
 }
 
 #[cfg(test)]

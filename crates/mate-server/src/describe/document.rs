@@ -24,6 +24,7 @@ Times are RFC 3339 in UTC. A POST with an `Idempotency-Key` is done once and ans
 const TAGS: &[(&str, &str)] = &[
     ("tasks", "Durable units of approved work."),
     ("events", "What happened: past facts, numbered without gaps in each log."),
+    ("stream", "Several logs at once, as they go on."),
     ("operations", "The record of each outside action, with what proves its outcome."),
     ("approvals", "A person's answers to exact requests."),
     ("artifacts", "Immutable outputs of a project."),

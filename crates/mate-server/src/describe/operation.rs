@@ -104,7 +104,7 @@ fn parameters(route: &Route, doc: &Doc) -> Value {
         header("Idempotency-Key", "^[!-~]{1,255}$", says);
     }
     match doc.shown {
-        Shown::Events(_) => header(
+        Shown::Events(_) | Shown::Stream => header(
             "Last-Event-ID",
             "^[A-Za-z0-9_-]{8,512}$",
             "Of a stream that was cut off: where it was. Goes before `after`.",
@@ -238,6 +238,7 @@ fn success(route: &Route, doc: &Doc) -> Value {
             "application/json": page(kind),
             "text/event-stream": { "schema": { "type": "string" } },
         }),
+        Shown::Stream => json!({ "text/event-stream": { "schema": { "type": "string" } } }),
         Shown::Content => binary(),
     };
     let says = match doc.shown {
@@ -247,6 +248,7 @@ fn success(route: &Route, doc: &Doc) -> Value {
         Shown::Events(_) => {
             "A page of events; or, for who accepts `text/event-stream`, the events as they come, each with its cursor as `id:`."
         }
+        Shown::Stream => "The events as they come, each with its cursor as `id:`.",
         Shown::Content => "All of it.",
     };
     let mut answer = json!({ "description": says, "content": content });

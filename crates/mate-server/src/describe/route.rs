@@ -38,6 +38,8 @@ pub(crate) enum Shown {
     Page(Kind),
     /// A page of events, or a stream of them.
     Events(Kind),
+    /// A stream of events.
+    Stream,
     /// The content of an artifact.
     Content,
 }
@@ -86,6 +88,11 @@ impl Doc {
     /// It shows a page of events, or streams them.
     pub(crate) fn streams<T: ToSchema>() -> Self {
         Self::new(200, Shown::Events(Kind::of::<T>()))
+    }
+
+    /// It streams events.
+    pub(crate) const fn only_streams() -> Self {
+        Self::new(200, Shown::Stream)
     }
 
     /// It sends the content of an artifact.

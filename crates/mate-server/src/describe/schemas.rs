@@ -23,7 +23,7 @@ impl Schemas {
         for doc in docs {
             match &doc.shown {
                 Shown::One(kind) | Shown::Page(kind) | Shown::Events(kind) => schemas.add(kind, false),
-                Shown::Content => {}
+                Shown::Stream | Shown::Content => {}
             }
             if let Some(body) = &doc.body {
                 schemas.add(&body.kind, true);

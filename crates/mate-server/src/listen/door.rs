@@ -1,6 +1,6 @@
 //! Connections, counted, each with a note of where it comes from.
 
-use super::slow::Patience;
+use super::slow::{Patience, Spans};
 use crate::check::{Peer, TcpPeer};
 use axum::{
     extract::connect_info::Connected,
@@ -19,12 +19,13 @@ use tokio::{
 };
 
 /// The most connections at a time, of both ways in together; more wait to be accepted.
-pub(super) const CONNECTIONS: usize = 1024;
+pub(super) const CONNECTIONS: usize = 4_096;
 
 /// A listener whose connections are counted.
 pub(super) struct Door<L> {
     pub(super) listener: L,
     pub(super) places: Arc<Semaphore>,
+    pub(super) spans: Spans,
 }
 
 /// A connection and its place in the count.
@@ -49,7 +50,7 @@ impl Listener for Door<TcpListener> {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection stays without TCP_NODELAY");
         }
-        (Counted { stream, patience: Patience::default(), _place: place }, peer)
+        (Counted { stream, patience: Patience::new(self.spans), _place: place }, peer)
     }
 
     fn local_addr(&self) -> io::Result<Peer> {
@@ -66,7 +67,7 @@ impl Listener for Door<UnixListener> {
         let (stream, _) = Listener::accept(&mut self.listener).await;
         let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
         (
-            Counted { stream, patience: Patience::default(), _place: place },
+            Counted { stream, patience: Patience::new(self.spans), _place: place },
             Peer::Unix { pid: pid.filter(|pid| *pid > 0) },
         )
     }

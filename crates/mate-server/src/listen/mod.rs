@@ -8,6 +8,7 @@ mod socket;
 
 pub use open::Listeners;
 pub use serve::serve;
+pub use slow::Spans;
 
 use std::{io, net::SocketAddr, path::PathBuf};
 

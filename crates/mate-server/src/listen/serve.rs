@@ -18,11 +18,12 @@ const GRACE: Duration = Duration::from_secs(5);
 /// What the system says of the listeners.
 pub async fn serve(state: ServerState, listeners: Listeners, shutdown: CancellationToken) -> io::Result<()> {
     let Listeners { tcp, unix, address, path } = listeners;
+    let spans = state.spans;
     let state = state.listening_on(address, shutdown.clone());
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     let service = router(state).into_make_service_with_connect_info::<Peer>();
-    let tcp = Door { listener: tcp, places: Arc::clone(&places) };
-    let unix = Door { listener: unix, places };
+    let tcp = Door { listener: tcp, places: Arc::clone(&places), spans };
+    let unix = Door { listener: unix, places, spans };
     let tcp = axum::serve(tcp, service.clone()).with_graceful_shutdown(shutdown.clone().cancelled_owned());
     let unix = axum::serve(unix, service).with_graceful_shutdown(shutdown.clone().cancelled_owned());
     let served = bounded(async { tokio::try_join!(tcp, unix).map(|_| ()) }, &shutdown).await;

@@ -63,9 +63,7 @@ async fn events(
     };
     let limit = limit(which.limit)?;
     if wants_stream(&headers) {
-        // A browser that comes back says where it was; its address still has where it began.
-        let last = headers.get("last-event-id").map(|value| value.to_str().unwrap_or_default().to_owned());
-        return stream::open(&state, caller, task, last.or(which.after), until_end).await;
+        return stream::open(&state, caller, task, last_seen(&headers).or(which.after), until_end).await;
     }
     let after = which.after.as_deref().map(position).transpose()?.unwrap_or_default();
     if state.engine.is_ahead(&caller.who, task, after).await? {
@@ -77,7 +75,12 @@ async fn events(
     Ok(Answer::ok(json!({ "items": items, "next": next })).into_response())
 }
 
-fn wants_stream(headers: &HeaderMap) -> bool {
+/// A browser that comes back says where it was; its address still has where it began.
+pub(crate) fn last_seen(headers: &HeaderMap) -> Option<String> {
+    headers.get("last-event-id").map(|value| value.to_str().unwrap_or_default().to_owned())
+}
+
+pub(super) fn wants_stream(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let mut types = accepted.flat_map(|value| value.split(',')).filter_map(|range| range.split(';').next());
     types.any(|essence| essence.trim().eq_ignore_ascii_case("text/event-stream"))
@@ -92,7 +95,7 @@ pub(crate) fn position(text: &str) -> Result<Cursor, Problem> {
 }
 
 /// An event as it is shown; its id is the cursor that resumes after it.
-pub(crate) fn view(event: &EventView) -> Value {
+fn view(event: &EventView) -> Value {
     let mut shown = views::of(event);
     shown["id"] = cursor::encode(STREAM, &event.id).into();
     shown

@@ -17,11 +17,12 @@ mod policies;
 mod projects;
 mod runtimes;
 mod sessions;
+mod stream;
 mod table;
 mod tasks;
 mod tokens;
 
-pub(crate) use events::{STREAM, position, view};
+pub(crate) use events::{STREAM, last_seen, position};
 pub use table::Route;
 
 use crate::{ServerState, check::doorman, describe::Doc, problem::Problem};
@@ -45,6 +46,7 @@ const NOUNS: &[fn(Routes) -> Routes] = &[
     projects::routes,
     runtimes::routes,
     sessions::routes,
+    stream::routes,
     tasks::routes,
     tokens::routes,
 ];

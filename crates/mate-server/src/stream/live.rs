@@ -1,83 +1,102 @@
-//! A task's events, from a cursor on, as they come.
+//! An open stream: where it is in each of its logs, and what it tells next.
 
-use super::frame::{self, HEARTBEAT, OPENING};
-use crate::{
-    ServerState,
-    extract::Caller,
-    problem::Problem,
-    routes::{STREAM, position, view},
+use super::{
+    feed::Feed,
+    frame::{self, HEARTBEAT, OPENING},
+    leave::Leave,
+    log::Log,
+    merge::{Next, merge},
 };
+use crate::{ServerState, problem::Problem};
 use axum::{body::Body, response::Response};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use http::{HeaderName, HeaderValue, header};
-use mate_engine::{Cursor, EngineError, Verb};
+use mate_engine::EngineError;
 use mate_model::{TaskId, task::TaskStateWord};
-use mate_store::{Doorbell, ledger::LEDGER_BELL};
+use serde::Serialize;
 use serde_json::json;
-use std::{convert::Infallible, time::Duration};
-use tokio::sync::OwnedSemaphorePermit;
+use std::{convert::Infallible, sync::Arc, time::Duration};
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 
-/// The most events in one chunk: what a slow reader makes the stream hold.
-const CHUNK: u32 = 100;
+/// The most events in one chunk, of all logs together, and at least so many of each.
+const CHUNK: usize = 50;
+const LEAST: usize = 5;
+/// How long a chunk may be that has more than one event; bytes. Who does not take what is sent makes the service hold
+/// some chunks, and no more.
+const LONG: usize = 16 << 10;
 
-/// The longest that an event waits to be seen when no bell rings.
-const POLL: Duration = Duration::from_millis(250);
-
-/// Without an event for this long, a heartbeat is sent; microseconds.
-const SILENCE: i64 = 15_000_000;
-
-/// How often in a row the stores may fail before the stream ends.
+/// Without an event for this long, a heartbeat is sent.
+const SILENCE: Duration = Duration::from_secs(15);
+/// How long is waited after a failure, and how often in a row the stores may fail before the stream ends.
+const AGAIN: Duration = Duration::from_millis(250);
 const PATIENCE: u32 = 40;
+
+/// A log, and how far the stream is in it.
+pub(super) struct Followed {
+    pub(super) log: Log,
+    /// The number of the last event that was told.
+    pub(super) at: i64,
+    /// Up to here there is nothing else to tell.
+    through: i64,
+    feed: Arc<Feed>,
+}
+
+/// Makes the cursor that resumes after what was told of each log.
+pub(super) type Cursors = fn(&[Followed]) -> String;
+
+/// What a stream is about.
+pub(super) struct About {
+    /// Each log, and the number after which it is told.
+    pub(super) logs: Vec<(Log, i64)>,
+    pub(super) leave: Leave,
+    pub(super) cursors: Cursors,
+    /// The task with whose end the stream ends.
+    pub(super) until: Option<TaskId>,
+    /// What goes before the events: the name of a frame, and what it says.
+    pub(super) first: Option<(&'static str, serde_json::Value)>,
+}
 
 /// One open stream.
 struct Live {
     state: ServerState,
-    caller: Caller,
-    task: TaskId,
-    cursor: Cursor,
-    until_end: bool,
-    bell: Option<Doorbell>,
-    spoke: i64,
+    logs: Vec<Followed>,
+    leave: Leave,
+    cursors: Cursors,
+    until: Option<TaskId>,
+    /// The task has ended: what is left is read from the store.
+    ended: Option<TaskStateWord>,
+    /// Whether something was told since the task was looked at.
+    moved: bool,
+    news: Arc<Notify>,
     failures: u32,
-    /// Sent before anything else.
     first: Option<BytesMut>,
     over: bool,
     _place: OwnedSemaphorePermit,
 }
 
-/// Opens a task's stream. A cursor that was never given out leads to a `reset` and the whole history.
-pub(crate) async fn open(
-    state: &ServerState,
-    caller: Caller,
-    task: TaskId,
-    after: Option<String>,
-    until_end: bool,
-) -> Result<Response, Problem> {
+/// Opens a stream.
+pub(super) fn open(state: &ServerState, about: About) -> Result<Response, Problem> {
     let place = state.streams.clone().try_acquire_owned().map_err(|_| too_many())?;
-    state.engine.task_for(&caller.who, task, Verb::TaskEvents).await?;
+    let news = Arc::new(Notify::new());
+    let follow = |(log, at)| {
+        let feed = state.feeds.follow(log, &news, &state.engine, &state.shutdown);
+        Followed { log, at, through: at, feed }
+    };
+    let logs: Vec<_> = about.logs.into_iter().map(follow).collect();
     let mut first = BytesMut::from(OPENING);
-    let mut cursor = Cursor::default();
-    if let Some(text) = after {
-        let read = position(&text).ok();
-        match read {
-            Some(known) if !state.engine.is_ahead(&caller.who, task, known).await? => cursor = known,
-            Some(_) | None => {
-                let start = crate::cursor::encode(STREAM, &cursor.to_string());
-                let why = json!({ "why": "the cursor was not given out by this stream: what follows is all of it" });
-                frame::put(&mut first, Some("reset"), Some(&start), &why);
-            }
-        }
+    if let Some((name, data)) = about.first {
+        frame::put(&mut first, Some(name), Some(&(about.cursors)(&logs)), &data);
     }
-    let bell = state.engine.ledger.database().listen(LEDGER_BELL).await.ok();
     let live = Live {
-        spoke: state.engine.clock.monotonic(),
         state: state.clone(),
-        caller,
-        task,
-        cursor,
-        until_end,
-        bell,
+        logs,
+        leave: about.leave,
+        cursors: about.cursors,
+        until: about.until,
+        ended: None,
+        moved: true,
+        news,
         failures: 0,
         first: Some(first),
         over: false,
@@ -110,11 +129,16 @@ impl Live {
         if let Some(first) = self.first.take() {
             return Some(first.freeze());
         }
-        while !self.over && !self.state.shutdown.is_cancelled() {
+        while !self.over {
+            if self.state.shutdown.is_cancelled() {
+                return Some(self.last(
+                    "shutdown",
+                    &json!({ "why": "the service goes down: come back with the last `id`" }),
+                ));
+            }
             match self.read().await {
                 Ok(Some(chunk)) => {
                     self.failures = 0;
-                    self.spoke = self.state.engine.clock.monotonic();
                     return Some(chunk);
                 }
                 Ok(None) => self.failures = 0,
@@ -124,34 +148,98 @@ impl Live {
                     }
                 }
             }
-            if self.state.engine.clock.monotonic() - self.spoke >= SILENCE {
-                self.spoke = self.state.engine.clock.monotonic();
+            if !self.wait().await {
+                self.moved = true;
                 return Some(Bytes::from_static(HEARTBEAT.as_bytes()));
             }
-            self.wait().await;
         }
         None
     }
 
-    /// What is there after the cursor. The caller is judged each time: a revoked token ends the stream.
+    /// What is there after the cursor, once it is sure that the reader may still hear it.
     async fn read(&mut self) -> Result<Option<Bytes>, EngineError> {
-        let engine = &self.state.engine;
-        let who = engine.authenticate(&self.caller.bearer).await?;
-        // Read before the events: what a task's end wrote is then there to be seen.
-        let state = engine.task_for(&who, self.task, Verb::TaskEvents).await?.state.word();
-        let page = engine.task_events(&who, self.task, self.cursor, CHUNK).await?;
+        loop {
+            let (next, again, version) = self.gather().await?;
+            self.leave.still(&self.state.engine, version).await?;
+            if !next.is_empty() {
+                return Ok(Some(self.tell(next)));
+            }
+            if again {
+                continue;
+            }
+            if let Some(state) = self.ended {
+                return Ok(Some(self.last("end", &json!({ "state": state }))));
+            }
+            self.ended = self.end().await?;
+            if self.ended.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// How the task ended with which the stream does; none while it has not.
+    async fn end(&mut self) -> Result<Option<TaskStateWord>, EngineError> {
+        let Some(task) = self.until.filter(|_| self.moved) else { return Ok(None) };
+        self.moved = false;
+        let task = self.state.engine.ledger.task(task).await?.ok_or(EngineError::NotFound)?;
+        let state = task.state.word();
+        Ok((state.is_final() || state == TaskStateWord::Unknown).then_some(state))
+    }
+
+    /// Some of what comes next in each log, in one order; whether to look again at once when that is nothing; and the
+    /// authorisation version after all of it was read.
+    async fn gather(&mut self) -> Result<(Vec<Next>, bool, i64), EngineError> {
+        let (engine, feeds) = (Arc::clone(&self.state.engine), Arc::clone(&self.state.feeds));
+        let share = u32::try_from((CHUNK / self.logs.len().max(1)).max(LEAST)).unwrap_or(u32::MAX);
+        let (fresh, mut place) = (self.ended.is_some(), None);
+        let (mut parts, mut again, mut version) = (Vec::with_capacity(self.logs.len()), false, Some(0));
+        for followed in &mut self.logs {
+            let at_hand = if fresh { None } else { followed.feed.at_hand(followed.through, share) };
+            let heard = match at_hand {
+                Some(heard) => heard,
+                None => {
+                    // How many read the store at a time is bounded, and so is what they hold.
+                    if place.is_none() {
+                        place = feeds.reads.acquire().await.ok();
+                    }
+                    followed.feed.from_store(&engine, followed.through, share, fresh).await?
+                }
+            };
+            version = version.zip(heard.version).map(|(one, other)| one.max(other));
+            if heard.part.events.is_empty() {
+                followed.through = followed.through.max(heard.part.through);
+                again |= heard.part.more;
+            }
+            parts.push(heard.part);
+        }
+        let next = merge(parts, LONG);
+        drop(place);
+        let version = match version {
+            Some(version) => version,
+            None => engine.ledger.authorisation_version().await?,
+        };
+        Ok((next, again, version))
+    }
+
+    /// Writes events out, and remembers that they were told.
+    fn tell(&mut self, next: Vec<Next>) -> Bytes {
         let mut buffer = BytesMut::new();
-        for event in &page.items {
-            let shown = view(event);
-            frame::put(&mut buffer, None, shown["id"].as_str(), &shown);
+        for (log, told) in next {
+            if let Some(followed) = self.logs.get_mut(log) {
+                (followed.at, followed.through) = (told.seq, told.seq);
+            }
+            told.put(&mut buffer, &(self.cursors)(&self.logs));
         }
-        self.cursor = page.next.parse()?;
-        let ended = state.is_final() || state == TaskStateWord::Unknown;
-        if self.until_end && ended && !page.more {
-            frame::put(&mut buffer, Some("end"), None, &json!({ "state": state }));
-            self.over = true;
-        }
-        Ok((!buffer.is_empty()).then(|| buffer.freeze()))
+        self.moved = true;
+        buffer.freeze()
+    }
+
+    /// The stream's last word.
+    fn last(&mut self, name: &str, data: &impl Serialize) -> Bytes {
+        self.over = true;
+        let mut buffer = BytesMut::new();
+        frame::put(&mut buffer, Some(name), None, data);
+        buffer.freeze()
     }
 
     /// Ends the stream with a word of why, or lets a passing failure pass.
@@ -160,28 +248,27 @@ impl Live {
         if matches!(error, EngineError::Unavailable(_)) && self.failures < PATIENCE {
             return None;
         }
-        self.over = true;
-        // The caller may no longer see it.
+        // The reader may no longer see it.
         let closed = matches!(
             error,
             EngineError::NotAuthenticated | EngineError::NotAllowed { .. } | EngineError::NotFound
         );
-        let name = if closed { "closed" } else { "problem" };
-        let problem = Problem::from(error);
-        let mut buffer = BytesMut::new();
-        frame::put(&mut buffer, Some(name), None, &problem);
-        Some(buffer.freeze())
+        Some(self.last(if closed { "closed" } else { "problem" }, &Problem::from(error)))
     }
 
-    async fn wait(&mut self) {
-        let pause = async {
-            match &mut self.bell {
-                Some(bell) => {
-                    bell.wait(POLL).await;
-                }
-                None => tokio::time::sleep(POLL).await,
+    /// Waits for news, or a while after a failure; false when nothing has happened for long.
+    async fn wait(&mut self) -> bool {
+        let news = async {
+            if self.failures > 0 {
+                tokio::time::sleep(AGAIN).await;
+            } else {
+                self.news.notified().await;
             }
         };
-        tokio::select! { () = pause => {}, () = self.state.shutdown.cancelled() => {} }
+        tokio::select! {
+            () = news => true,
+            () = self.state.shutdown.cancelled() => true,
+            () = tokio::time::sleep(SILENCE) => false,
+        }
     }
 }

@@ -50,7 +50,7 @@ async fn admit(web: &Web, request: &mut Request) -> Result<Option<Response>, Ref
     if OPEN.iter().any(|open| path.starts_with(open)) {
         return Ok(None);
     }
-    if !reads || path == "/live" || request.headers().contains_key("x-part") {
+    if !reads || path == "/live" || path == "/stream" || request.headers().contains_key("x-part") {
         let trouble = Problem::new(
             StatusCode::UNAUTHORIZED,
             "not_authenticated",

@@ -19,6 +19,7 @@ mod refusal;
 mod runtimes;
 mod search;
 mod sign;
+mod stream;
 mod submit;
 mod tasks;
 mod tokens;
@@ -50,6 +51,7 @@ pub(crate) fn routes(state: &ServerState) -> Router<ServerState> {
         .route("/open/{link}", get(sign::by_link))
         .route("/assets/{name}", get(assets::show))
         .route("/live", get(live::marks))
+        .route("/stream", get(stream::follow))
         .route("/search", get(search::show))
         .route("/tasks", post(submit::post))
         .route("/tasks/new", get(submit::show))

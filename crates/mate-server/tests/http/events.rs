@@ -15,15 +15,15 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// A task that runs, and the journal that a worker would write.
-struct Running {
-    house: House,
-    task: TaskId,
+pub(crate) struct Running {
+    pub(crate) house: House,
+    pub(crate) task: TaskId,
     turn: TurnId,
     writer: JournalWriter,
 }
 
 impl Running {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let house = House::new().await;
         house.furnish().await;
         let wish = json!({ "instructions": "work", "approve": true });
@@ -44,7 +44,7 @@ impl Running {
         Draft { kind, task: Some(self.task), turn: Some(self.turn), at, data }
     }
 
-    async fn move_task(&self, command: TaskCommand, kind: EventType) {
+    pub(crate) async fn move_task(&self, command: TaskCommand, kind: EventType) {
         let engine = &self.house.engine;
         let task = engine.ledger.task(self.task).await.expect("read").expect("there");
         let transition = task.state.decide(command, engine.clock.now()).expect("a legal move");
@@ -52,13 +52,16 @@ impl Running {
         engine.ledger.apply_task(&task, &transition, draft, &[], None).await.expect("moved");
     }
 
-    async fn say(&self, number: usize) {
-        let draft =
-            self.draft(EventType::AgentMessage, json!({ "text": format!("number {number}\r\n\u{2028}") }));
+    pub(crate) async fn say(&self, number: usize) {
+        self.say_text(&format!("number {number}\r\n\u{2028}")).await;
+    }
+
+    pub(crate) async fn say_text(&self, text: &str) {
+        let draft = self.draft(EventType::AgentMessage, json!({ "text": text }));
         self.writer.write(vec![Change::Event(draft)]).await.expect("written");
     }
 
-    async fn complete(&self) {
+    pub(crate) async fn complete(&self) {
         let end = End::Completed { report: None };
         let command = TaskCommand::Conclude { epoch: Epoch(1), end, uncertain: None };
         self.move_task(command, EventType::TaskCompleted).await;
@@ -84,7 +87,7 @@ impl Running {
 }
 
 /// Each log's numbers; checks that each event names its log's previous one of this task.
-fn numbers<'a>(events: impl IntoIterator<Item = &'a Value>) -> BTreeMap<String, Vec<i64>> {
+pub(crate) fn numbers<'a>(events: impl IntoIterator<Item = &'a Value>) -> BTreeMap<String, Vec<i64>> {
     let mut logs: BTreeMap<String, Vec<i64>> = BTreeMap::new();
     for event in events {
         let log = logs.entry(event["log"].as_str().expect("a log").to_owned()).or_default();
@@ -94,7 +97,7 @@ fn numbers<'a>(events: impl IntoIterator<Item = &'a Value>) -> BTreeMap<String, 
     logs
 }
 
-fn data(frames: &[Frame]) -> Vec<Value> {
+pub(crate) fn data(frames: &[Frame]) -> Vec<Value> {
     frames.iter().filter(|frame| frame.event.is_none()).map(|frame| frame.data.clone()).collect()
 }
 

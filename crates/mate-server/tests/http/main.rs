@@ -14,4 +14,6 @@ mod openapi;
 mod reading;
 mod resuming;
 mod scope;
+mod slow;
+mod streams;
 mod tasks;

@@ -26,6 +26,9 @@ pub struct Event {
     /// The writer's epoch, in a journal.
     #[schema(value_type = i64)]
     pub epoch: Option<i64>,
+    /// The project, where the log is a whole project's.
+    #[schema(value_type = shape::ProjectId)]
+    pub project: Option<String>,
     /// What happened.
     #[schema(value_type = shape::WhatHappened)]
     pub r#type: String,

@@ -37,6 +37,7 @@ pub use task::{Activity, Task};
 pub const SOMETIMES: &[(&str, &str)] = &[
     ("Connection", "state"),
     ("Event", "epoch"),
+    ("Event", "project"),
     ("Event", "turn"),
     ("MadeToken", "token"),
     ("Problem", "errors"),
