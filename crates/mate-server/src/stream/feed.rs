@@ -78,7 +78,7 @@ impl Feed {
     }
 
     /// The same from the store, or of what others read there a moment ago. `now`: as it stands at this moment.
-    pub(super) async fn from_store(
+    pub(super) async fn stored(
         &self,
         engine: &Engine,
         after: i64,

@@ -202,7 +202,7 @@ impl Live {
                     if place.is_none() {
                         place = feeds.reads.acquire().await.ok();
                     }
-                    followed.feed.from_store(&engine, followed.through, share, fresh).await?
+                    followed.feed.stored(&engine, followed.through, share, fresh).await?
                 }
             };
             version = version.zip(heard.version).map(|(one, other)| one.max(other));
