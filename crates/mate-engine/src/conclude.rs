@@ -129,7 +129,7 @@ impl Engine {
         uncertain: Option<UnknownReason>,
         subjects: Vec<String>,
     ) -> Result<TaskStateWord, LedgerError> {
-        self.withdraw_approvals(task.id).await?;
+        self.withdraw_approvals(task.id, no_more_use(&end)).await?;
         let now = self.clock.now();
         let command = TaskCommand::Conclude { epoch, end, uncertain };
         let transition = match task.state.decide(command, now) {
@@ -146,6 +146,15 @@ impl Engine {
         self.ledger.apply_task(task, &transition, draft, &subjects, None).await?;
         mate_fault::point_async!("conclude.committed");
         Ok(word)
+    }
+}
+
+/// Why nothing that waits in a task is of use once it ended so.
+const fn no_more_use(end: &End) -> &'static str {
+    match end {
+        End::Failed { reason: FailReason::RuntimeLost, .. } => "the session's worker or its runtime was lost",
+        End::Stopped { .. } => "the task was stopped",
+        End::Completed { .. } | End::Failed { .. } => "the turn is over",
     }
 }
 

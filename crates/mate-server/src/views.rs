@@ -124,7 +124,7 @@ fn connection_of(connection: Connection) -> answer::Connection {
 }
 
 pub(crate) fn grant(named: NamedGrant, now: Micros) -> Value {
-    let NamedGrant { grant, connection_name, changed_tools } = named;
+    let NamedGrant { grant, connection_name, project_name, created_by_name, changed_tools } = named;
     let spend = grant.terms.spend.as_ref();
     let spent_up = spend.is_some_and(|spend| spend.max <= spend.used && spend.max.millionths() > 0);
     let state = if grant.revoked_at.is_some() {
@@ -144,6 +144,7 @@ pub(crate) fn grant(named: NamedGrant, now: Micros) -> Value {
         project: grant.project,
         connection: grant.connection,
         connection_name,
+        project_name,
         tools: grant.tools,
         effect: grant.effect,
         approve: grant.approve,
@@ -157,6 +158,7 @@ pub(crate) fn grant(named: NamedGrant, now: Micros) -> Value {
         spend_fields: spend.map(|spend| spend.fields.clone()).unwrap_or_default(),
         changed_tools,
         created_by: grant.created_by,
+        created_by_name,
         created_at: rfc3339(grant.created_at),
         expires_at: rfc3339_opt(grant.expires_at),
         revoked_at: rfc3339_opt(grant.revoked_at),
@@ -234,7 +236,7 @@ fn findings(findings: &[Finding]) -> Vec<answer::Finding> {
 }
 
 pub(crate) fn session(named: NamedSession) -> Value {
-    let NamedSession { session, runtime_name, set_aside } = named;
+    let NamedSession { session, runtime_name, own_tools, set_aside } = named;
     let since = match session.state {
         SessionState::Idle { .. } => None,
         SessionState::Hosted { since, .. } => Some(since),
@@ -247,6 +249,7 @@ pub(crate) fn session(named: NamedSession) -> Value {
         project: session.project,
         runtime: session.runtime,
         runtime_name,
+        own_tools,
         workspace: session.workspace,
         epoch: session.state.epoch(),
         containment: json!(session.containment),
@@ -270,7 +273,9 @@ pub(crate) fn of(view: &impl Serialize) -> Value {
     for part in ["receipt", "permission"] {
         value.get_mut(part).map(write_moments);
     }
-    value.get_mut("permissions").and_then(Value::as_array_mut).into_iter().flatten().for_each(write_moments);
+    for parts in ["permissions", "approvals_over", "operations", "unknown", "contradicted", "artifacts"] {
+        value.get_mut(parts).and_then(Value::as_array_mut).into_iter().flatten().for_each(write_moments);
+    }
     value
 }
 

@@ -52,7 +52,7 @@ pub(crate) enum ApprovalVerb {
 }
 
 /// An approval's fields as they are shown to people.
-const FIELDS: [Column; 19] = [
+const FIELDS: [Column; 21] = [
     column("id", "id"),
     column("state", "state"),
     column("for", "kind"),
@@ -70,6 +70,8 @@ const FIELDS: [Column; 19] = [
     column("since", "requested_at"),
     column("ends", "expires_at"),
     column("used", "used_at"),
+    column("over", "over_at"),
+    column("because", "over_why"),
     column("answer", "receipt"),
     column("permission", "permission"),
 ];
@@ -89,7 +91,9 @@ pub(crate) async fn run(verb: ApprovalVerb, context: &Context) -> Result<Exit, F
                 column("SINCE", "requested_at").rank(5),
                 column("ENDS", "expires_at").rank(6),
             ];
-            if !all {
+            if all {
+                columns.push(column("OUTCOME", "outcome").rank(2));
+            } else {
                 columns.remove(1);
             }
             let mut query = page.query(&[("project", project.as_deref())]);
@@ -97,7 +101,11 @@ pub(crate) async fn run(verb: ApprovalVerb, context: &Context) -> Result<Exit, F
                 query.push(("all", "true".to_owned()));
             }
             let empty = if all { "Nothing was ever asked." } else { "Nothing waits for an answer." };
-            screen.list(&client.get(&["approvals"], &query).await?, &columns, empty)?;
+            let mut found = client.get(&["approvals"], &query).await?;
+            if !screen.json {
+                found["items"].as_array_mut().into_iter().flatten().for_each(tell_outcome);
+            }
+            screen.list(&found, &columns, empty)?;
         }
         ApprovalVerb::Show { approval } => {
             let found = client.get(&["approvals", &approval], &[]).await?;
@@ -121,6 +129,22 @@ pub(crate) async fn run(verb: ApprovalVerb, context: &Context) -> Result<Exit, F
         }
     }
     Ok(Exit::Done)
+}
+
+/// Who answered, or why nobody is waited for any more.
+fn tell_outcome(approval: &mut Value) {
+    let outcome = match approval.get("receipt").filter(|receipt| !receipt.is_null()) {
+        Some(receipt) => {
+            let said = if text_at(receipt, "decision") == "allow" { "allowed" } else { "denied" };
+            let over = text_at(approval, "over_why");
+            let over = if over.is_empty() { String::new() } else { format!("; {over}") };
+            Some(format!("{said} by {}{over}", text_at(receipt, "by_name")))
+        }
+        None => Some(text_at(approval, "over_why").to_owned()).filter(|why| !why.is_empty()),
+    };
+    if let Some(outcome) = outcome {
+        approval["outcome"] = outcome.into();
+    }
 }
 
 /// The first argument of a connection's tool whose value is not kept.

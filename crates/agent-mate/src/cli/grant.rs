@@ -115,7 +115,9 @@ pub(crate) async fn run(verb: GrantVerb, context: &Context) -> Result<Exit, Fail
                 column("USED", "used_calls").rank(6),
                 column("OF", "max_calls").rank(6),
                 column("ENDS", "expires_at").rank(7),
-                column("PROJECT", "project").rank(8),
+                column("GIVEN BY", "created_by_name").rank(7),
+                column("GIVEN", "created_at").rank(8),
+                column("PROJECT", "project_name").rank(4),
             ];
             let query = page.query(&[("project", project.as_deref())]);
             let empty =
@@ -156,7 +158,7 @@ pub(crate) async fn run(verb: GrantVerb, context: &Context) -> Result<Exit, Fail
 const FIELDS: [Column; 20] = [
     column("id", "id"),
     column("state", "state"),
-    column("project", "project"),
+    column("project", "project_name"),
     column("connection", "connection_name"),
     column("tools", "tools"),
     column("effect class", "effect"),
@@ -170,7 +172,7 @@ const FIELDS: [Column; 20] = [
     column("cost of a call", "cost"),
     column("spend fields", "spend_fields"),
     column("changed tools", "changed_tools"),
-    column("given by", "created_by"),
+    column("given by", "created_by_name"),
     column("given", "created_at"),
     column("ends", "expires_at"),
     column("revoked", "revoked_at"),

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use mate_guard::text;
 use mate_model::{operation::Verdict, words::BadWord};
 use mate_server::wire::ResolveOperation;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -102,7 +102,14 @@ pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, 
             screen.list(&found, &columns, empty)?;
         }
         OperationVerb::Show { operation } => {
-            screen.object(&client.get(&["operations", &operation], &[]).await?, &FIELDS)?;
+            let mut found = client.get(&["operations", &operation], &[]).await?;
+            let by = found.get("resolved_by").cloned().unwrap_or_default();
+            if let (false, Some(evidence)) =
+                (screen.json, found.get_mut("evidence").and_then(Value::as_object_mut))
+            {
+                evidence.insert("by_name".to_owned(), by);
+            }
+            screen.object(&found, &FIELDS)?;
         }
         OperationVerb::Verify { operation } => {
             let asked = client.post(&["operations", &operation, "verify"], &json!({}), None).await?;
@@ -115,7 +122,7 @@ pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, 
 }
 
 /// An operation's fields as they are shown to people.
-const FIELDS: [Column; 35] = [
+const FIELDS: [Column; 36] = [
     column("id", "id"),
     column("state", "state"),
     column("detail", "detail"),
@@ -125,6 +132,7 @@ const FIELDS: [Column; 35] = [
     column("task", "task"),
     column("turn", "turn"),
     column("grant", "grant"),
+    column("authority", "authority"),
     column("decision", "decision"),
     column("deny reason", "deny_reason"),
     column("evidence", "evidence"),

@@ -151,7 +151,7 @@ pub(crate) async fn run(verb: TaskVerb, context: &Context) -> Result<Exit, Failu
 }
 
 /// A task's fields as they are shown to people.
-pub(crate) const FIELDS: [super::show::Column; 26] = [
+pub(crate) const FIELDS: [super::show::Column; 28] = [
     column("id", "id"),
     column("state", "state"),
     column("activity", "activity"),
@@ -167,9 +167,11 @@ pub(crate) const FIELDS: [super::show::Column; 26] = [
     column("continued by", "continued_by"),
     column("context", "context"),
     column("may use", "permissions"),
+    column("not allowed", "approvals_over"),
     column("project", "project"),
     column("session", "session"),
     column("runtime", "runtime_name"),
+    column("own tools", "own_tools"),
     column("submitted", "created_at"),
     column("started", "started_at"),
     column("deadline", "deadline_at"),

@@ -18,6 +18,7 @@ pub(super) fn lines(field: &str, value: &Value) -> Vec<String> {
         ("evidence", Value::Object(_)) => vec![evidence(value)],
         ("receipt", Value::Object(_)) => vec![receipt(value)],
         ("permission", Value::Object(_)) => vec![permission(value)],
+        ("approvals_over", Value::Array(all)) => all.iter().map(over).collect(),
         ("permissions", Value::Array(all)) => all.iter().map(permission).collect(),
         ("contradiction", Value::Object(_)) => vec![contradiction(value)],
         ("limits" | "bounds", Value::Object(_)) => limits(value),
@@ -152,6 +153,7 @@ fn decision(decision: &Value) -> Vec<String> {
     let names = any(at(decision, "policies"), 0).concat();
     let names = if names.is_empty() || names == "-" { String::new() } else { format!(" by {names}") };
     let mut out = vec![match (text_at(decision, "by"), text_at(decision, "effect")) {
+        ("person", _) => "needs a person's leave".to_owned(),
         ("admission", "permit") => format!("permitted{names}, and refused at admission all the same"),
         ("admission", _) => "refused at admission, before grants and policies were asked".to_owned(),
         (_, "permit") => format!("permitted{names}"),
@@ -217,6 +219,20 @@ fn permission(permission: &Value) -> String {
         text_at(permission, "tool"),
         person(permission, "given_by"),
         when(permission, "given_at"),
+    )
+}
+
+/// A request that ended without an answer or its use.
+fn over(over: &Value) -> String {
+    let of =
+        [text_at(over, "connection_name"), text_at(over, "tool")].into_iter().filter(|name| !name.is_empty());
+    format!(
+        "{} {}{}: {} ({})",
+        of.collect::<Vec<_>>().join("/"),
+        text_at(over, "state"),
+        when(over, "over_at"),
+        text_at(over, "over_why"),
+        text_at(over, "id"),
     )
 }
 

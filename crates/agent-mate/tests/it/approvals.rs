@@ -4,6 +4,7 @@ mod changed;
 mod ends;
 mod own;
 mod scope;
+mod told;
 
 use crate::harness::{Store, World, id, items, on_both_stores, until, while_true};
 use serde_json::{Value, json};

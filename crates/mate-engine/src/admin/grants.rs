@@ -90,6 +90,10 @@ pub struct NamedGrant {
     pub grant: Grant,
     /// The connection's name, also when it was removed.
     pub connection_name: String,
+    /// The project's name.
+    pub project_name: String,
+    /// The name of who gave it.
+    pub created_by_name: String,
     /// How many of its tools were seen with another definition than the pinned one, and are not used until it is
     /// renewed.
     pub changed_tools: i64,
@@ -143,7 +147,7 @@ impl Engine {
         });
         let draft = Draft { kind: EventType::GrantAdded, task: None, turn: None, at, data };
         match self.ledger.add_grant(&grant, draft).await {
-            Ok(()) => Ok(NamedGrant { grant, connection_name: connection.name, changed_tools: 0 }),
+            Ok(()) => self.named(grant).await,
             Err(taken @ LedgerError::Taken(_)) => {
                 let first = self.ledger.grant(grant.id).await?;
                 match first.filter(|first| first.project == project.id) {
@@ -202,8 +206,11 @@ impl Engine {
     async fn named(&self, grant: Grant) -> Result<NamedGrant, EngineError> {
         let connection = self.ledger.connection(grant.connection).await?;
         let connection_name = connection.map_or_else(|| grant.connection.to_string(), |known| known.name);
+        let project = self.ledger.project(grant.project).await?;
+        let project_name = project.map_or_else(|| grant.project.to_string(), |known| known.name);
+        let created_by_name = self.name_of(grant.created_by).await?;
         let changed_tools = self.ledger.changed_tools(grant.id).await?;
-        Ok(NamedGrant { grant, connection_name, changed_tools })
+        Ok(NamedGrant { grant, connection_name, project_name, created_by_name, changed_tools })
     }
 
     /// A grant of a project that the caller may see.

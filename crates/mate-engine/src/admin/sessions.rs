@@ -1,7 +1,7 @@
 //! Sessions: which conversations there are, and who hosts them.
 
 use super::{Listing, Paging};
-use crate::{Engine, EngineError, Principal, Verb};
+use crate::{Engine, EngineError, Principal, Verb, task::view::own_tools};
 use mate_model::{
     ProjectId, SessionId,
     records::{Project, Session},
@@ -14,6 +14,8 @@ pub struct NamedSession {
     pub session: Session,
     /// The runtime's name, also when it was removed.
     pub runtime_name: String,
+    /// What is done about the runtime's own tools.
+    pub own_tools: Option<String>,
     /// Why it cannot be looked after at the moment, if it cannot.
     pub set_aside: Option<String>,
 }
@@ -57,9 +59,10 @@ impl Engine {
 
     async fn named_session(&self, session: Session) -> Result<NamedSession, EngineError> {
         let runtime = self.ledger.runtime(session.runtime).await?;
+        let own_tools = runtime.as_ref().and_then(own_tools);
         let runtime_name = runtime.map_or_else(|| session.runtime.to_string(), |known| known.name);
         let set_aside = self.aside.why(session.id);
-        Ok(NamedSession { session, runtime_name, set_aside })
+        Ok(NamedSession { session, runtime_name, own_tools, set_aside })
     }
 
     /// A session of a project that the caller may see.

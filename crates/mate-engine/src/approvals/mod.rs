@@ -8,5 +8,6 @@ mod over;
 mod revoke;
 mod view;
 
+pub use over::OverView;
 pub(crate) use over::told;
 pub use view::{ApprovalView, PermissionView, ReceiptView};

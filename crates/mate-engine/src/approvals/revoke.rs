@@ -33,7 +33,8 @@ impl Engine {
         }
         if matches!(approval.state, ApprovalState::Allowed { .. }) {
             let transition = approval.state.decide(ApprovalCommand::Withdraw, now)?;
-            let draft = told(EventType::ApprovalRevoked, &approval, now, &data);
+            let why = json!({ "by": who.account, "token": who.token, "detail": "leave was taken back before it was used" });
+            let draft = told(EventType::ApprovalRevoked, &approval, now, &why);
             match self.ledger.apply_approval(&approval, &transition, None, false, draft).await {
                 Ok(()) => revoked = true,
                 // It was used, or it ended, at this moment.

@@ -56,6 +56,10 @@ pub struct ApprovalView {
     pub expires_at: Micros,
     /// When leave was used.
     pub used_at: Option<Micros>,
+    /// When it expired or was withdrawn.
+    pub over_at: Option<Micros>,
+    /// Why it expired or was withdrawn, in words.
+    pub over_why: Option<String>,
     /// The answer, as it was given; the same answer again gets the same.
     pub receipt: Option<ReceiptView>,
     /// The permission that came of it; told of a single one, not in lists.
@@ -69,6 +73,8 @@ pub struct ReceiptView {
     pub decision: Decision,
     /// Who.
     pub by: AccountId,
+    /// That account's name.
+    pub by_name: String,
     /// From where: by which token.
     pub token: TokenId,
     /// When.
@@ -92,20 +98,23 @@ pub struct PermissionView {
     pub tool: String,
     /// Who gave it.
     pub given_by: AccountId,
+    /// That account's name.
+    pub given_by_name: String,
     /// When.
     pub given_at: Micros,
     /// When it was taken back.
     pub revoked_at: Option<Micros>,
 }
 
-impl From<Permission> for PermissionView {
-    fn from(row: Permission) -> Self {
+impl PermissionView {
+    fn of(row: Permission, given_by_name: String) -> Self {
         Self {
             id: row.id,
             state: if row.revoked_at.is_some() { "revoked" } else { "active" },
             connection_name: row.connection_name,
             tool: row.tool,
             given_by: row.given_by,
+            given_by_name,
             given_at: row.given_at,
             revoked_at: row.revoked_at,
         }
@@ -177,14 +186,29 @@ impl Engine {
 
     /// With the permission that came of it.
     pub(super) async fn full_approval(&self, approval: Approval) -> Result<ApprovalView, EngineError> {
-        let permission = self.ledger.permission_of(approval.id).await?;
+        let permission = match self.ledger.permission_of(approval.id).await? {
+            Some(row) => Some(self.permission_view(row).await?),
+            None => None,
+        };
         let view = self.approval_view(approval).await?;
-        Ok(ApprovalView { permission: permission.map(Into::into), ..view })
+        Ok(ApprovalView { permission, ..view })
+    }
+
+    /// A permission, with the name of who gave it.
+    pub(crate) async fn permission_view(&self, row: Permission) -> Result<PermissionView, EngineError> {
+        let name = self.name_of(row.given_by).await?;
+        Ok(PermissionView::of(row, name))
+    }
+
+    /// An account's name; its id where it is gone.
+    pub(crate) async fn name_of(&self, account: AccountId) -> Result<String, EngineError> {
+        let found = self.ledger.account(account).await?;
+        Ok(found.map_or_else(|| account.to_string(), |account| account.name))
     }
 
     async fn approval_view(&self, row: Approval) -> Result<ApprovalView, EngineError> {
         let task = self.ledger.task(row.task).await?.ok_or(EngineError::NotFound)?;
-        let proposer = self.ledger.account(task.proposer).await?;
+        let proposer_name = self.name_of(task.proposer).await?;
         let used_at = match &row.state {
             ApprovalState::Used { at, .. } => Some(*at),
             ApprovalState::Open { .. }
@@ -194,14 +218,20 @@ impl Engine {
             | ApprovalState::Withdrawn => None,
         };
         let digest = row.digest.clone();
-        let receipt = row.answer.clone().map(|answer| ReceiptView {
-            decision: answer.decision,
-            by: answer.by,
-            token: answer.with,
-            at: answer.at,
-            digest,
-            reason: answer.reason,
-        });
+        let receipt = match row.answer.clone() {
+            Some(answer) => Some(ReceiptView {
+                decision: answer.decision,
+                by: answer.by,
+                by_name: self.name_of(answer.by).await?,
+                token: answer.with,
+                at: answer.at,
+                digest,
+                reason: answer.reason,
+            }),
+            None => None,
+        };
+        let (over_at, over_why) =
+            row.over.clone().map_or((None, None), |over| (Some(over.at), Some(over.why)));
         Ok(ApprovalView {
             id: row.id,
             state: row.state.word(),
@@ -212,7 +242,7 @@ impl Engine {
             turn: row.turn,
             operation: row.id.operation(),
             proposer: task.proposer,
-            proposer_name: proposer.map_or_else(|| task.proposer.to_string(), |account| account.name),
+            proposer_name,
             connection: row.connection,
             connection_name: row.connection_name,
             tool: row.tool,
@@ -223,6 +253,8 @@ impl Engine {
             requested_at: row.created_at,
             expires_at: row.expires_at,
             used_at,
+            over_at,
+            over_why,
             receipt,
             permission: None,
         })

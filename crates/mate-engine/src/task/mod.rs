@@ -1,6 +1,7 @@
 //! What can be asked of tasks, one verb per file.
 
 mod answer;
+mod authority;
 mod chain;
 mod events;
 mod find;
@@ -12,7 +13,7 @@ mod report;
 mod resume;
 mod stop;
 mod submit;
-mod view;
+pub(crate) mod view;
 
 pub(crate) use chain::Chain;
 pub use chain::Conversation;

@@ -1,5 +1,6 @@
 //! The operations of a task, read from its session's journal.
 
+use super::authority::Givers;
 use crate::{
     Engine, EngineError, Principal, Verb,
     admit::detail,
@@ -117,6 +118,14 @@ pub struct OperationView {
     pub grant: Option<GrantId>,
     /// Which grant or policy decided, and how.
     pub decision: Value,
+    /// By whose leave it went out, or why it was refused, in words. Not in lists.
+    pub authority: Option<String>,
+    /// The name of the person whose leave it needed and had. Not in lists.
+    pub allowed_by: Option<String>,
+    /// When that leave was given.
+    pub allowed_at: Option<Micros>,
+    /// The name of the person who settled it, if one did. Not in lists.
+    pub resolved_by: Option<String>,
     /// Why it was denied, if it was.
     pub deny_reason: Option<DenyReason>,
     /// The call has an outcome that the journal cannot take at the moment; it is kept beside it.
@@ -197,6 +206,10 @@ impl From<Seen> for OperationView {
             effect: row.class,
             grant: row.grant,
             decision: row.decision,
+            authority: None,
+            allowed_by: None,
+            allowed_at: None,
+            resolved_by: None,
             deny_reason,
             held: false,
             detail,
@@ -258,6 +271,13 @@ impl Engine {
         view.artifacts = Some(self.artifacts_of(id).await?);
         view.upstream_task = reader.upstream_task(id).await?.map(|task| task.shown);
         self.mark_held(id.session, std::slice::from_mut(&mut view));
+        let authority = self.authority_of(&view, &mut Givers::default()).await?;
+        view.authority = Some(authority.words);
+        (view.allowed_by, view.allowed_at) =
+            authority.leave.map_or((None, None), |l| (Some(l.by), Some(l.at)));
+        if let Some(by) = view.evidence.as_ref().and_then(|evidence| evidence.by) {
+            view.resolved_by = Some(self.name_of(by).await?);
+        }
         if let Some(verification) = self.ledger.verification(id).await? {
             (view.looks, view.next_look_at) = (Some(verification.tries), verification.due_at);
             view.last_look = self.ledger.last_look(id).await?;

@@ -1,8 +1,9 @@
 //! A task's report: what was done, by whose leave, and what is uncertain.
 
-use crate::{Engine, EngineError, Principal, TaskView, Verb};
+use super::authority::Givers;
+use crate::{Engine, EngineError, Principal, TaskView, Verb, admin::Paging, artifact::ArtifactView};
 use mate_model::{
-    AccountId, GrantId, OperationId, TaskId, event::EventType, operation::OperationStateWord,
+    AccountId, GrantId, Micros, OperationId, TaskId, event::EventType, operation::OperationStateWord,
     words::EffectClass,
 };
 use serde::Serialize;
@@ -12,6 +13,10 @@ use std::collections::{BTreeMap, btree_map::Entry};
 /// How many operations a report lists; the counts are of all.
 const MAX_LINES: usize = 200;
 const PAGE: u32 = 500;
+/// How many artifacts a report lists.
+const ARTIFACTS: u32 = 100;
+/// How many files it lists.
+const FILES: usize = 100;
 
 /// One operation in a report.
 #[derive(Clone, Debug, Serialize)]
@@ -28,6 +33,10 @@ pub struct OperationLine {
     pub grant: Option<GrantId>,
     /// The name of the person whose leave it needed and had.
     pub allowed_by: Option<String>,
+    /// When that leave was given.
+    pub allowed_at: Option<Micros>,
+    /// By whose leave it went out, or why it was refused, in words.
+    pub authority: Option<String>,
     /// From sent to answered, in microseconds.
     pub duration_us: Option<i64>,
     /// What there is to say of it.
@@ -55,6 +64,12 @@ pub struct Report {
     pub unknown: Vec<OperationLine>,
     /// Those of which later evidence says otherwise than what settled them, and nobody has taken note of it yet.
     pub contradicted: Vec<OperationLine>,
+    /// How many files were in the workspace at the end of its last turn, where that was listed.
+    pub files_left: Option<u64>,
+    /// The first of them, as they were listed: path, size and hash.
+    pub files: Vec<Value>,
+    /// The artifacts that it left, the latest first; 100 at most.
+    pub artifacts: Vec<ArtifactView>,
     /// What the agent reported of its work, in its words.
     pub summary: Option<String>,
     /// What the agent said last.
@@ -80,13 +95,20 @@ impl Engine {
             not_listed: 0,
             unknown: Vec::new(),
             contradicted: Vec::new(),
+            files_left: None,
+            files: Vec::new(),
+            artifacts: self.task_artifacts(who, id, &Paging { after: None, limit: ARTIFACTS }).await?.items,
             summary: None,
             last_message: None,
         };
-        let mut after = 0;
+        let (mut after, mut givers) = (0, Givers::default());
         loop {
             let page = self.task_operations(who, id, None, after, PAGE).await?;
             for row in page.items {
+                let listed = report.operations.len() < MAX_LINES || row.state == OperationStateWord::Unknown;
+                let authority = if listed { Some(self.authority_of(&row, &mut givers).await?) } else { None };
+                let (words, leave) = authority.map_or((None, None), |one| (Some(one.words), one.leave));
+                let (allowed_by, allowed_at) = leave.map_or((None, None), |l| (Some(l.by), Some(l.at)));
                 *report.counts.entry(row.state.as_str()).or_default() += 1;
                 let line = OperationLine {
                     id: row.id,
@@ -94,7 +116,9 @@ impl Engine {
                     effect: row.effect,
                     state: row.state,
                     grant: row.grant,
-                    allowed_by: told.leave.get(&leave_of(row.id, &row.decision)).cloned(),
+                    allowed_by,
+                    allowed_at,
+                    authority: words,
                     duration_us: row.duration_us,
                     detail: row.detail,
                 };
@@ -125,6 +149,11 @@ impl Engine {
                 report.last_message = text("text").or(report.last_message);
             } else if event.kind == EventType::AgentReported {
                 report.summary = text("summary").or(report.summary);
+            } else if event.kind == EventType::WorkspaceListed {
+                report.files_left = event.data.get("total").and_then(Value::as_u64);
+                let files = event.data.get("files").and_then(Value::as_array);
+                report.files =
+                    files.map(|files| files.iter().take(FILES).cloned().collect()).unwrap_or_default();
             }
         }
         Ok(report)
@@ -152,10 +181,6 @@ impl Engine {
                     || event.kind == EventType::TaskKillRequested
                 {
                     told.stopped_by.clone_from(name);
-                } else if event.kind == EventType::ApprovalAllowed
-                    && let (Some(approval), Some(name)) = (text("approval"), name)
-                {
-                    told.leave.insert(approval.to_owned(), name.clone());
                 }
             }
             match page.next {
@@ -172,12 +197,4 @@ struct Told {
     submitted_by: Option<String>,
     approved_by: Option<String>,
     stopped_by: Option<String>,
-    /// Who gave leave, by approval.
-    leave: BTreeMap<String, String>,
-}
-
-/// The approval that an operation went out by: its own, or that of its tool's first call.
-fn leave_of(operation: OperationId, decision: &Value) -> String {
-    let permission = decision.get("permission").and_then(Value::as_str);
-    permission.map_or_else(|| operation.to_string(), str::to_owned)
 }

@@ -1,9 +1,13 @@
 //! A task as it is shown: its state, and what it is doing while it runs.
 
-use crate::{Engine, EngineError, Principal, Verb, approvals::PermissionView, conclude::reason};
+use crate::{
+    Engine, EngineError, Principal, Verb,
+    approvals::{OverView, PermissionView},
+    conclude::reason,
+};
 use mate_model::{
     AccountId, Micros, ProjectId, RuntimeId, SessionId, TaskId, TurnId,
-    records::{Task, TaskPolicy},
+    records::{Runtime, Task, TaskPolicy},
     task::{End, TaskState, TaskStateWord},
     turn::TurnState,
     words::{Context, ReportStatus, UnknownReason},
@@ -63,6 +67,8 @@ pub struct TaskView {
     pub runtime: RuntimeId,
     /// The runtime's name.
     pub runtime_name: String,
+    /// What is done about the runtime's own tools (shell, files, web): `off`, `ask` or `free`.
+    pub own_tools: Option<String>,
     /// Its turn, once claimed.
     pub turn: Option<TurnId>,
     /// Who submitted it.
@@ -82,6 +88,9 @@ pub struct TaskView {
     /// The tools that it may use without being asked again, by a person's leave; told of a single task, not in lists.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub permissions: Vec<PermissionView>,
+    /// What it asked a person for that expired or was withdrawn; told of a single task, not in lists.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approvals_over: Vec<OverView>,
     /// The recovery note that its prompt began with; told of a single task, not in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -127,7 +136,10 @@ impl Engine {
     pub(super) async fn full_view(&self, task: Task) -> Result<TaskView, EngineError> {
         let permissions = self.ledger.permissions(task.id, None, MOST_PERMISSIONS).await?.items;
         let mut view = self.view(task).await?;
-        view.permissions = permissions.into_iter().map(PermissionView::from).collect();
+        for permission in permissions {
+            view.permissions.push(self.permission_view(permission).await?);
+        }
+        view.approvals_over = self.approvals_over(view.id).await?;
         let Some(id) = view.turn else { return Ok(view) };
         let turn = match self.stores.journal_reader(view.session).await {
             Ok(reader) => reader.turn(id).await.map_err(EngineError::from),
@@ -207,6 +219,7 @@ impl Engine {
             project: task.project,
             session: task.session,
             runtime: runtime.id,
+            own_tools: own_tools(&runtime),
             runtime_name: runtime.name,
             turn: task.claim.as_ref().map(|claim| claim.turn),
             proposer: task.proposer,
@@ -218,6 +231,7 @@ impl Engine {
             context: None,
             note: None,
             permissions: Vec::new(),
+            approvals_over: Vec::new(),
             number: task.number,
             created_at: task.created_at,
             started_at: task.claim.as_ref().map(|claim| claim.since),
@@ -261,6 +275,11 @@ impl Engine {
             }
         })
     }
+}
+
+/// How a runtime was registered to treat its own tools.
+pub(crate) fn own_tools(runtime: &Runtime) -> Option<String> {
+    runtime.registration.get("own_tools").and_then(|mode| mode.as_str()).map(str::to_owned)
 }
 
 /// When the running task is asked to stop, if it has a deadline.

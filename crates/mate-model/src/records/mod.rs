@@ -10,6 +10,6 @@ pub use artifact::{Artifact, ArtifactContent, ArtifactOrigin, ArtifactState, Con
 pub use links::{
     Connection, ConnectionSettings, Grant, Pin, PinChange, PinnedField, Policy, Reach, Runtime, Terms,
 };
-pub use run::{Answer, Approval, Attention, Operation, Permission, Turn};
+pub use run::{Answer, Approval, Attention, Operation, Over, Permission, Turn};
 pub use who::{Account, Member, Project, Token};
 pub use work::{Session, Task, TaskPolicy};

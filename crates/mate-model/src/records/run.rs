@@ -167,8 +167,19 @@ pub struct Approval {
     pub expires_at: Micros,
     /// What a person answered, if somebody did; it stays when the state moves on.
     pub answer: Option<Answer>,
+    /// When and why it ended without an answer, or without its use.
+    pub over: Option<Over>,
     /// When it was asked.
     pub created_at: Micros,
+}
+
+/// The end of a request that nobody answered, or whose answer was of no use any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Over {
+    /// When.
+    pub at: Micros,
+    /// Why, in words.
+    pub why: String,
 }
 
 impl Approval {

@@ -149,6 +149,7 @@ async fn ask_for_leave(house: &House, operation: &Operation) {
         state: ApprovalState::Open { expires: expires_at },
         expires_at,
         answer: None,
+        over: None,
         created_at: now,
     };
     let kind = EventType::ApprovalAsked;

@@ -10,7 +10,7 @@ use mate_model::{
     AccountId, ApprovalId, Micros, ProjectId, TaskId, TokenId, Transition,
     approval::{ApprovalState, ApprovalStateWord, Decision},
     event::Draft,
-    records::{Answer, Approval},
+    records::{Answer, Approval, Over},
 };
 use std::{fmt, str::FromStr};
 
@@ -18,7 +18,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT id, project, task, turn, mode, connection, connection_name, tool, class, digest, shape, created_at, \
-             state, expires_at, decided_by, decided_with, decided_at, reason, used_at FROM approvals ",
+             state, expires_at, decided_by, decided_with, decided_at, reason, used_at, over_at, over_why FROM approvals ",
             $rest
         )
     };
@@ -38,12 +38,14 @@ const LIST_OPEN: &str = select!(
 );
 const WAITING: &str =
     select!("WHERE task = $1 AND state IN ('open', 'allowed') AND id > $2 ORDER BY id LIMIT $3");
+const OVER: &str = select!("WHERE task = $1 AND state IN ('expired', 'withdrawn') ORDER BY id LIMIT $2");
 // The first condition is the index's.
 const COUNT_OPEN: &str = "SELECT count(*) AS open FROM approvals
     WHERE task = $1 AND state IN ('open', 'allowed') AND state = 'open'";
 const MOVE: &str = "UPDATE approvals SET from_state = state, state = $2,
         decided_by = COALESCE($3, decided_by), decided_with = COALESCE($4, decided_with),
-        decided_at = COALESCE($5, decided_at), reason = $6, used_at = $7
+        decided_at = COALESCE($5, decided_at), reason = $6, used_at = $7,
+        over_at = $9, over_why = $10
     WHERE id = $1 AND state = $8";
 
 /// The most requests of one task that wait at once.
@@ -89,6 +91,7 @@ fn decode(row: &Row) -> Result<Approval, StoreError> {
         state: state(row)?,
         expires_at: decode::micros(row, "expires_at")?,
         answer: answer(row)?,
+        over: over(row)?,
         created_at: decode::micros(row, "created_at")?,
     })
 }
@@ -115,6 +118,25 @@ fn answer(row: &Row) -> Result<Option<Answer>, StoreError> {
     let decision = if reason.is_some() { Decision::Deny } else { Decision::Allow };
     let (with, at) = (row.parse("decided_with")?, decode::micros(row, "decided_at")?);
     Ok(Some(Answer { decision, by, with, at, reason }))
+}
+
+fn over(row: &Row) -> Result<Option<Over>, StoreError> {
+    let Some(why) = row.opt_text("over_why")? else { return Ok(None) };
+    Ok(Some(Over { at: decode::micros(row, "over_at")?, why: why.to_owned() }))
+}
+
+/// Why a request ended without an answer or its use: what the event says that tells of it.
+fn why_over(to: &ApprovalState, draft: &Draft) -> Option<String> {
+    match to {
+        ApprovalState::Expired | ApprovalState::Withdrawn => {
+            let detail = draft.data.get("detail").and_then(|detail| detail.as_str());
+            Some(detail.unwrap_or(to.word().as_str()).to_owned())
+        }
+        ApprovalState::Open { .. }
+        | ApprovalState::Allowed { .. }
+        | ApprovalState::Denied { .. }
+        | ApprovalState::Used { .. } => None,
+    }
 }
 
 impl Ledger {
@@ -190,6 +212,19 @@ impl Ledger {
         Page::read(&rows, MAX_WAITING, decode, |row| row.parse("id"))
     }
 
+    /// The first of a task's approvals that expired or were withdrawn, by id.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn approvals_over(
+        &self,
+        task: TaskId,
+        limit: u32,
+    ) -> Result<Page<Approval, ApprovalId>, StoreError> {
+        let rows = self.db.fetch(OVER, params![task, one_more(limit)]).await?;
+        Page::read(&rows, limit, decode, |row| row.parse("id"))
+    }
+
     /// How many of a task's approvals wait for an answer.
     ///
     /// # Errors
@@ -222,7 +257,9 @@ impl Ledger {
                 ApprovalState::Used { at, .. } => (None, None, None, Some(*at)),
             };
         let (to, from) = (transition.to().word(), transition.from().word());
-        let values = params![approval.id, to, by, with, at, reason, used, from];
+        let why = why_over(transition.to(), &draft);
+        let over = why.as_ref().map(|_| transition.at());
+        let values = params![approval.id, to, by, with, at, reason, used, from, over, why];
         let mut statements = vec![Statement::one(MOVE, values)];
         if permission {
             statements.extend(permissions::give(approval.id));

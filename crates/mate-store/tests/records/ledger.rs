@@ -485,6 +485,7 @@ async fn an_approval_is_answered_once(world: World) {
         state: ApprovalState::Open { expires: at(90) },
         expires_at: at(90),
         answer: None,
+        over: None,
         created_at: at(10),
     };
     let told = |kind| draft(kind, Some(task.id));

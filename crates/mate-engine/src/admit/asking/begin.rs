@@ -74,6 +74,7 @@ impl Admission {
             state: ApprovalState::Open { expires },
             expires_at: expires,
             answer: None,
+            over: None,
             created_at: self.now(),
         };
         if let Err(error) = self.put_in_inbox(&approval).await {

@@ -111,6 +111,7 @@ impl Admission {
             state: ApprovalState::Open { expires },
             expires_at: expires,
             answer: None,
+            over: None,
             created_at: self.now(),
         };
         self.put_in_inbox(&approval).await?;

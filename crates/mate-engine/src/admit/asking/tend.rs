@@ -19,6 +19,18 @@ use mate_model::{
 use mate_store::LedgerError;
 use serde_json::json;
 
+/// What its time ran out for.
+const fn over_time(row: &Approval) -> &'static str {
+    match row.state {
+        ApprovalState::Allowed { .. } => "leave was given, and no call came to use it in time",
+        ApprovalState::Open { .. }
+        | ApprovalState::Denied { .. }
+        | ApprovalState::Expired
+        | ApprovalState::Withdrawn
+        | ApprovalState::Used { .. } => "nobody answered in time",
+    }
+}
+
 /// How a request ends without being let out.
 enum End {
     Denied(String),
@@ -85,7 +97,7 @@ impl Admission {
     async fn expire(&self, row: &Approval) -> Result<bool, EngineError> {
         let now = self.now();
         let transition = row.state.decide(ApprovalCommand::Expire, now)?;
-        let draft = told(EventType::ApprovalExpired, row, now, &json!({}));
+        let draft = told(EventType::ApprovalExpired, row, now, &json!({ "detail": over_time(row) }));
         match self.engine.ledger.apply_approval(row, &transition, None, false, draft).await {
             Ok(()) => Ok(true),
             Err(LedgerError::Conflict(_)) => Ok(false),

@@ -34,6 +34,7 @@ fn waiting(number: u64) -> Waiting {
         state: ApprovalState::Open { expires: expires_at },
         expires_at,
         answer: None,
+        over: None,
         created_at: Micros(1),
     };
     Waiting { approval, call: None }

@@ -62,10 +62,35 @@ pub struct Approval {
     /// When leave was used.
     #[schema(value_type = Option<shape::Time>)]
     pub used_at: Option<String>,
+    /// When it expired or was withdrawn.
+    #[schema(value_type = Option<shape::Time>)]
+    pub over_at: Option<String>,
+    /// Why it expired or was withdrawn, in words.
+    pub over_why: Option<String>,
     /// The answer, as it was given; the same answer again gets the same.
     pub receipt: Option<Receipt>,
     /// The permission that came of it; told of a single approval.
     pub permission: Option<Permission>,
+}
+
+/// A request that expired or was withdrawn.
+#[derive(Debug, ToSchema)]
+pub struct ApprovalOver {
+    /// Its id.
+    #[schema(value_type = shape::ApprovalId)]
+    pub id: String,
+    /// `expired` or `withdrawn`.
+    #[schema(value_type = shape::ApprovalState)]
+    pub state: String,
+    /// The connection's name; empty for a tool of the runtime's own.
+    pub connection_name: String,
+    /// The tool. Untrusted text.
+    pub tool: String,
+    /// When it ended.
+    #[schema(value_type = Option<shape::Time>)]
+    pub over_at: Option<String>,
+    /// Why, in words.
+    pub over_why: Option<String>,
 }
 
 /// A person's answer.
@@ -77,6 +102,8 @@ pub struct Receipt {
     /// Who.
     #[schema(value_type = shape::AccountId)]
     pub by: String,
+    /// That account's name.
+    pub by_name: String,
     /// By which token.
     #[schema(value_type = shape::TokenId)]
     pub token: String,
@@ -104,6 +131,8 @@ pub struct Permission {
     /// Who gave it.
     #[schema(value_type = shape::AccountId)]
     pub given_by: String,
+    /// That account's name.
+    pub given_by_name: String,
     /// When.
     #[schema(value_type = shape::Time)]
     pub given_at: String,

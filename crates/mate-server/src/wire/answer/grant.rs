@@ -26,6 +26,8 @@ pub struct Grant {
     pub connection: ConnectionId,
     /// The connection's name.
     pub connection_name: String,
+    /// The project's name.
+    pub project_name: String,
     /// Patterns of the upstream's own tool names.
     pub tools: Vec<String>,
     /// The effect class of these tools.
@@ -59,6 +61,8 @@ pub struct Grant {
     /// Who made it.
     #[schema(value_type = shape::AccountId)]
     pub created_by: AccountId,
+    /// That account's name.
+    pub created_by_name: String,
     /// When it was made.
     #[schema(value_type = shape::Time)]
     pub created_at: String,

@@ -19,7 +19,7 @@ mod session;
 mod task;
 
 pub use admin::{Account, MadeToken, Member, RemovedMember, Token};
-pub use approval::{Approval, Permission, Receipt};
+pub use approval::{Approval, ApprovalOver, Permission, Receipt};
 pub use artifact::Artifact;
 pub use connection::{AuthorizationAsked, Authorized, Connection, Look, RotatedConnection, Tool};
 pub use event::Event;
@@ -28,7 +28,7 @@ pub use operation::{Contradiction, Evidence, Operation};
 pub use other::{BrowserLink, Health, Readiness, SetAside};
 pub use policy::{Explanation, Finding, JudgedNow, Policy, PolicyReport, PolicyWithReport};
 pub use project::{Project, ProjectWithUse};
-pub use report::{OperationLine, Report};
+pub use report::{FileLeft, OperationLine, Report};
 pub use runtime::Runtime;
 pub use session::Session;
 pub use task::{Activity, Task};
@@ -44,6 +44,7 @@ pub const SOMETIMES: &[(&str, &str)] = &[
     ("RotatedConnection", "state"),
     ("Runtime", "notices"),
     ("Runtime", "state"),
+    ("Task", "approvals_over"),
     ("Task", "note"),
     ("Task", "permissions"),
 ];

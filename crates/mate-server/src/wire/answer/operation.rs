@@ -38,6 +38,15 @@ pub struct Operation {
     pub grant: Option<String>,
     /// Which grant or policy decided, and how.
     pub decision: Value,
+    /// By whose leave it went out, or why it was refused, in words. Not in lists.
+    pub authority: Option<String>,
+    /// The name of the person whose leave it needed and had. Not in lists.
+    pub allowed_by: Option<String>,
+    /// When that leave was given.
+    #[schema(value_type = Option<shape::Time>)]
+    pub allowed_at: Option<String>,
+    /// The name of the person who settled it, if one did. Not in lists.
+    pub resolved_by: Option<String>,
     /// Why it was denied, if it was.
     #[schema(value_type = Option<shape::DenyReason>)]
     pub deny_reason: Option<String>,

@@ -1,6 +1,6 @@
 //! A task's report. What the engine shows is written as it is; this says how it looks.
 
-use super::Task;
+use super::{Artifact, Task};
 use crate::wire::shape;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -26,10 +26,27 @@ pub struct Report {
     pub unknown: Vec<OperationLine>,
     /// Those of which later evidence says otherwise than what settled them, and nobody has taken note of it yet.
     pub contradicted: Vec<OperationLine>,
+    /// How many files were in the workspace at the end of its last turn, where that was listed.
+    pub files_left: Option<u64>,
+    /// The first of them, as they were listed.
+    pub files: Vec<FileLeft>,
+    /// The artifacts that it left, the latest first; 100 at most.
+    pub artifacts: Vec<Artifact>,
     /// What the agent reported of its work, in its words. Untrusted text.
     pub summary: Option<String>,
     /// What the agent said last. Untrusted text.
     pub last_message: Option<String>,
+}
+
+/// A file in a task's workspace at the end of its turn.
+#[derive(Debug, ToSchema)]
+pub struct FileLeft {
+    /// Where, beneath the workspace. Untrusted text.
+    pub path: String,
+    /// Its length in bytes.
+    pub size: u64,
+    /// BLAKE3 of its content, in hexadecimal; none where it was not read.
+    pub hash: Option<String>,
 }
 
 /// One operation in a report.
@@ -48,6 +65,11 @@ pub struct OperationLine {
     pub state: String,
     /// The name of the person whose leave it needed and had.
     pub allowed_by: Option<String>,
+    /// When that leave was given.
+    #[schema(value_type = Option<shape::Time>)]
+    pub allowed_at: Option<String>,
+    /// By whose leave it went out, or why it was refused, in words.
+    pub authority: Option<String>,
     /// The grant that allowed it.
     #[schema(value_type = Option<shape::GrantId>)]
     pub grant: Option<String>,

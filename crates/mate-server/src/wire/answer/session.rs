@@ -26,6 +26,8 @@ pub struct Session {
     pub runtime: RuntimeId,
     /// The runtime's name, also when it was removed.
     pub runtime_name: String,
+    /// What is done about the runtime's own tools (shell, files, web): `off`, `ask` or `free`.
+    pub own_tools: Option<String>,
     /// The directory that it works in.
     pub workspace: String,
     /// How many times its lock was taken.

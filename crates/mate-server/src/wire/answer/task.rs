@@ -1,6 +1,6 @@
 //! Tasks. What the engine shows is written as it is; this says how it looks.
 
-use super::Permission;
+use super::{ApprovalOver, Permission};
 use crate::wire::{Wishes, shape};
 use utoipa::ToSchema;
 
@@ -45,6 +45,8 @@ pub struct Task {
     pub runtime: String,
     /// The runtime's name.
     pub runtime_name: String,
+    /// What is done about the runtime's own tools (shell, files, web): `off`, `ask` or `free`.
+    pub own_tools: Option<String>,
     /// Its turn, once claimed.
     #[schema(value_type = Option<shape::TurnId>)]
     pub turn: Option<String>,
@@ -68,6 +70,8 @@ pub struct Task {
     pub context: Option<String>,
     /// The tools that it may use without being asked again; told of a single task.
     pub permissions: Vec<Permission>,
+    /// What it asked a person for that expired or was withdrawn; told of a single task.
+    pub approvals_over: Vec<ApprovalOver>,
     /// The recovery note that its prompt began with; told of a single task.
     pub note: Option<String>,
     /// Its order in its session.

@@ -426,16 +426,20 @@ CREATE TABLE approvals (
     decided_at INTEGER,
     reason TEXT,
     used_at INTEGER,
+    over_at INTEGER,
+    over_why TEXT,
     FOREIGN KEY (from_state, state) REFERENCES approval_moves (from_state, to_state),
     CHECK ((decided_by IS NULL) = (decided_at IS NULL) AND (decided_by IS NULL) = (decided_with IS NULL)),
     CHECK (state NOT IN ('allowed', 'denied', 'used') OR decided_by IS NOT NULL),
     CHECK (state <> 'open' OR decided_by IS NULL),
     CHECK ((state = 'denied') = (reason IS NOT NULL)),
-    CHECK ((state = 'used') = (used_at IS NOT NULL))
+    CHECK ((state = 'used') = (used_at IS NOT NULL)),
+    CHECK ((over_at IS NULL) = (over_why IS NULL) AND (state IN ('expired', 'withdrawn')) = (over_why IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX approvals_of_project ON approvals (project, created_at, id);
 CREATE INDEX approvals_open ON approvals (project, created_at, id) WHERE state = 'open';
+CREATE INDEX approvals_over ON approvals (task, id) WHERE state IN ('expired', 'withdrawn');
 CREATE INDEX approvals_waiting ON approvals (task, id) WHERE state IN ('open', 'allowed');
 
 -- Leave for one tool until its task ends, from the answer to the tool's first call.
