@@ -129,6 +129,7 @@ async fn hidden(command: HiddenCommand, context: &Context) -> ExitCode {
             measured(bench::bridge(context.home.clone(), arguments).await)
         }
         HiddenCommand::BenchStore(arguments) => measured(Box::pin(bench::store(arguments)).await),
+        HiddenCommand::BenchStreams(arguments) => measured(Box::pin(bench::streams(arguments)).await),
         HiddenCommand::BenchRuntime { door } => measured(bench::runtime(&door).await),
         HiddenCommand::ScriptedRuntime { arguments } => mate_demo::scripted_runtime_main(arguments).await,
         HiddenCommand::EffectServer { arguments } => {

@@ -6,6 +6,7 @@ mod decision;
 mod figures;
 mod hosted;
 mod house;
+mod listener;
 mod memory;
 mod pages;
 mod rates;
@@ -13,6 +14,7 @@ mod recovery;
 mod resting;
 mod runtime;
 mod serving;
+mod streams;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -20,6 +22,7 @@ use mate_engine::Home;
 use std::path::{Path, PathBuf};
 
 pub(crate) use runtime::run as runtime;
+pub(crate) use streams::StreamsArgs;
 
 /// `bench-bridge`
 #[derive(Args, Clone, Debug)]
@@ -84,6 +87,14 @@ pub(crate) async fn store(arguments: StoreArgs) -> Result<()> {
         Part::Decision => Box::pin(decision::run(path, arguments.count.unwrap_or(10_000))).await,
         Part::Resting => Box::pin(resting::run(path, arguments.count.unwrap_or(10_000))).await,
     }
+}
+
+/// Measures many clients on one task, and prints it.
+///
+/// # Errors
+/// What keeps it from being measured; that clients saw different things.
+pub(crate) async fn streams(arguments: StreamsArgs) -> Result<()> {
+    streams::run(arguments).await
 }
 
 /// A home that is not there yet, below `folder`.

@@ -12,7 +12,10 @@ use tokio::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A coordinator that ends with this value.
-pub(super) struct Serving(Child);
+pub(super) struct Serving {
+    child: Child,
+    address: String,
+}
 
 impl Serving {
     /// Starts it and waits for its ready line.
@@ -29,16 +32,24 @@ impl Serving {
         let mut line = String::new();
         let read = timeout(PATIENCE, BufReader::new(stdout).read_line(&mut line)).await;
         read.context("the coordinator did not come up")??;
-        Ok(Self(child))
+        let ready: serde_json::Value = serde_json::from_str(&line).context("the ready line")?;
+        let url = ready.get("url").and_then(|url| url.as_str()).unwrap_or_default();
+        let address = url.trim_start_matches("http://").to_owned();
+        Ok(Self { child, address })
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> &str {
+        &self.address
     }
 
     /// Its process.
     pub(super) fn pid(&self) -> Result<u32> {
-        self.0.id().context("the coordinator has ended")
+        self.child.id().context("the coordinator has ended")
     }
 
     /// Ends it by SIGKILL: nothing depends on how it goes.
     pub(super) async fn end(mut self) -> Result<()> {
-        Ok(self.0.kill().await?)
+        Ok(self.child.kill().await?)
     }
 }

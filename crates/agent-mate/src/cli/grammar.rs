@@ -250,6 +250,9 @@ pub(crate) enum HiddenCommand {
     /// Measure the stores and what stands on them
     #[command(hide = true)]
     BenchStore(bench::StoreArgs),
+    /// Measure many clients on one busy task
+    #[command(hide = true)]
+    BenchStreams(bench::StreamsArgs),
     /// The runtime of those sessions
     #[command(hide = true)]
     BenchRuntime {
