@@ -290,3 +290,23 @@ fn write_moments(value: &mut Value) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_of_what_a_view_carries_are_written_out_too() {
+        let view = serde_json::json!({
+            "id": "op_1", "requested_at": 0, "duration_us": 5,
+            "artifacts": [{ "recorded_at": 1_796_097_428_789_062_i64, "removed_at": null, "size": 7 }],
+            "permissions": [{ "given_at": 1 }],
+            "data": { "at": 3 },
+        });
+        let shown = of(&view);
+        assert_eq!(shown["artifacts"][0]["recorded_at"], "2026-12-01T03:57:08.789062Z");
+        assert_eq!(shown["artifacts"][0]["removed_at"], Value::Null);
+        assert_eq!(shown["permissions"][0]["given_at"], "1970-01-01T00:00:00.000001Z");
+        assert_eq!((&shown["duration_us"], &shown["data"]["at"]), (&5.into(), &3.into()), "an agent's own");
+    }
+}

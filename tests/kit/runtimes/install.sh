@@ -21,6 +21,8 @@ package() {
         conformance) echo '@modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/server@2.4.0 @modelcontextprotocol/node@2.1.2 zod@4.6.7' ;;
         # What drives Chromium through the dashboard, and looks for what bars people out.
         browser)    echo 'playwright-core@1.65.1 axe-core@4.14.1' ;;
+        # What makes requests up for the interface, by its description.
+        schemathesis) echo 'pypi:schemathesis==4.32.5' ;;
         *) echo "no runtime is called $1" >&2; return 1 ;;
     esac
 }

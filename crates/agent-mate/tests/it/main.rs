@@ -35,6 +35,8 @@ mod death;
 #[cfg(test)]
 mod first_light;
 #[cfg(test)]
+mod generated;
+#[cfg(test)]
 mod going_on;
 #[cfg(test)]
 mod held;

@@ -236,9 +236,9 @@ fn success(route: &Route, doc: &Doc) -> Value {
         Shown::Page(kind) => json!({ "application/json": page(kind) }),
         Shown::Events(kind) => json!({
             "application/json": page(kind),
-            "text/event-stream": { "schema": { "type": "string" } },
+            "text/event-stream": frame(),
         }),
-        Shown::Stream => json!({ "text/event-stream": { "schema": { "type": "string" } } }),
+        Shown::Stream => json!({ "text/event-stream": frame() }),
         Shown::Content => binary(),
     };
     let says = match doc.shown {
@@ -258,6 +258,23 @@ fn success(route: &Route, doc: &Doc) -> Value {
         } });
     }
     answer
+}
+
+/// The frames of a stream.
+fn frame() -> Value {
+    json!({
+        "schema": {
+            "type": "object",
+            "description": "One frame of many. Without an `event` its data is an event; with one it is news of the stream itself.",
+            "properties": {
+                "id": { "type": "string", "description": "The cursor that resumes after it." },
+                "event": { "type": "string", "enum": ["start", "reset", "end", "closed", "problem", "shutdown"] },
+                "data": { "type": "string", "contentMediaType": "application/json" },
+            },
+            "required": ["data"],
+        },
+        "example": { "event": "end", "data": "{\"state\":\"completed\"}" },
+    })
 }
 
 fn binary() -> Value {
