@@ -109,6 +109,7 @@ impl From<LedgerError> for EngineError {
             LedgerError::Conflict(_) => Self::Refused { code: "changed_meanwhile", detail },
             LedgerError::KeyUsed => Self::KeyReused,
             LedgerError::LastAdministrator => Self::Refused { code: "last_administrator", detail },
+            LedgerError::LastToken => Self::Refused { code: "last_token", detail },
             LedgerError::Archived => Self::Refused { code: "project_archived", detail },
             LedgerError::SessionClosed => Self::Refused { code: "session_closed", detail },
             LedgerError::ClockBehind { .. } => Self::ClockBehind(detail),

@@ -4,7 +4,9 @@ use crate::{
     time::{rfc3339, rfc3339_opt},
     wire::answer,
 };
-use mate_engine::admin::{NamedGrant, NamedMember, NamedPolicy, NamedSession, PolicyReport, Rotated};
+use mate_engine::admin::{
+    InFlight, NamedGrant, NamedMember, NamedPolicy, NamedSession, PolicyReport, Rotated,
+};
 use mate_guard::{Definition, policy::Finding};
 use mate_model::{
     Micros,
@@ -23,6 +25,7 @@ pub(crate) fn account(account: Account) -> Value {
         admin: account.admin,
         created_at: rfc3339(account.created_at),
         disabled_at: rfc3339_opt(account.disabled_at),
+        in_flight: None,
     })
 }
 
@@ -44,6 +47,9 @@ pub(crate) fn token(token: &Token, now: Micros) -> Value {
         last_used_at: rfc3339_opt(token.last_used_at),
         expires_at: rfc3339_opt(token.expires_at),
         revoked_at: rfc3339_opt(token.revoked_at),
+        made_with: token.made_with,
+        also_revoked: None,
+        in_flight: None,
     })
 }
 
@@ -57,6 +63,12 @@ pub(crate) fn project(project: Project) -> Value {
         created_at: rfc3339(project.created_at),
         archived_at: rfc3339_opt(project.archived_at),
     })
+}
+
+/// What was revoked, with the calls that were on their way.
+pub(crate) fn with_in_flight(mut gone: Value, in_flight: &InFlight) -> Value {
+    gone["in_flight"] = shown(in_flight);
+    gone
 }
 
 pub(crate) fn member(member: NamedMember) -> Value {
@@ -120,6 +132,7 @@ fn connection_of(connection: Connection) -> answer::Connection {
         workspace_root: settings.workspace_root,
         created_at: rfc3339(connection.created_at),
         state: None,
+        in_flight: None,
     }
 }
 
@@ -162,6 +175,7 @@ pub(crate) fn grant(named: NamedGrant, now: Micros) -> Value {
         created_at: rfc3339(grant.created_at),
         expires_at: rfc3339_opt(grant.expires_at),
         revoked_at: rfc3339_opt(grant.revoked_at),
+        in_flight: None,
     })
 }
 

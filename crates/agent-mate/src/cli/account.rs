@@ -56,7 +56,7 @@ pub(crate) async fn run(verb: AccountVerb, context: &Context) -> Result<Exit, Fa
             let said = format!(
                 "{account} is disabled. What its tasks did stays done, and their processes go on until stopped."
             );
-            screen.made(&done, &said, &[format!("agent-mate account enable {account}")])?;
+            screen.revoked(&done, &said, &[format!("agent-mate account enable {account}")])?;
         }
         AccountVerb::Enable { account } => {
             let done = client.post(&["accounts", &account, "enable"], &json!({}), None).await?;

@@ -231,7 +231,7 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
         }
         ConnectionVerb::Remove { connection } => {
             let gone = client.delete(&["connections", &connection]).await?;
-            screen.made(&gone, &format!("Connection {connection} is removed."), &[])?;
+            screen.revoked(&gone, &format!("Connection {connection} is removed."), &[])?;
         }
     }
     Ok(Exit::Done)

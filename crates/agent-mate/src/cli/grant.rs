@@ -145,7 +145,7 @@ pub(crate) async fn run(verb: GrantVerb, context: &Context) -> Result<Exit, Fail
         }
         GrantVerb::Revoke { grant } => {
             let done = client.post(&["grants", &grant, "revoke"], &json!({}), None).await?;
-            screen.made(
+            screen.revoked(
                 &done,
                 &format!("Grant {grant} is revoked. What was done under it stays done."),
                 &[],

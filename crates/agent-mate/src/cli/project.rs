@@ -156,7 +156,7 @@ async fn member(verb: MemberVerb, context: &Context) -> Result<(), Failure> {
         }
         MemberVerb::Remove { project, account } => {
             let done = client.delete(&["projects", &project, "members", &account]).await?;
-            screen.made(&done, &format!("{account} is no member of {project} any more."), &[])
+            screen.revoked(&done, &format!("{account} is no member of {project} any more."), &[])
         }
         MemberVerb::List { project, page } => {
             let columns = [

@@ -204,6 +204,31 @@ impl Screen {
         Ok(())
     }
 
+    /// Says that something was taken away, and what was on its way under it; with `--json` the document alone.
+    pub(crate) fn revoked(&self, document: &Value, what: &str, next: &[String]) -> Result<(), Failure> {
+        self.made(document, what, next)?;
+        if self.json {
+            return Ok(());
+        }
+        let calls = at(document, "in_flight.calls").as_array().map(Vec::as_slice).unwrap_or_default();
+        let elsewhere = at(document, "in_flight.elsewhere").as_u64().unwrap_or(0);
+        let total = calls.len() as u64 + elsewhere;
+        if total == 0 {
+            return Ok(());
+        }
+        let (were, they) =
+            if total == 1 { ("1 call was", "it") } else { (&*format!("{total} calls were"), "they") };
+        self.line(&format!("{were} in flight; {they} may have happened:"))?;
+        for call in calls {
+            let (connection, tool) = (text_at(call, "connection_name"), text_at(call, "tool"));
+            self.line(&text::line(&format!("  {}  {connection}/{tool}", text_at(call, "id")), 400))?;
+        }
+        if elsewhere > 0 {
+            self.line(&format!("  {elsewhere} in projects that you do not see"))?;
+        }
+        Ok(())
+    }
+
     fn age(&self, value: &Value) -> String {
         moment_of(value).map_or_else(|| plain(value), |at| ago(self.clock.now().since(at)))
     }

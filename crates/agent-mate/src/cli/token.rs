@@ -8,8 +8,7 @@ use super::{
 };
 use clap::Subcommand;
 use mate_model::words::Role;
-use mate_server::wire::AddToken;
-use serde_json::json;
+use mate_server::wire::{AddToken, RevokeToken};
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -41,6 +40,9 @@ pub(crate) enum TokenVerb {
     Revoke {
         /// Its id
         token: String,
+        /// Also the tokens that were made with it, with those, and so on
+        #[arg(long)]
+        with_children: bool,
     },
 }
 
@@ -67,6 +69,7 @@ pub(crate) async fn run(verb: TokenVerb, context: &Context) -> Result<Exit, Fail
                 column("USED", "last_used_at").rank(3),
                 column("ENDS", "expires_at").rank(3),
                 column("ACCOUNT", "account").rank(7),
+                column("MADE WITH", "made_with").rank(8),
             ];
             screen.list(
                 &client.get(&["tokens"], &page.query(&[("account", account.as_deref())])).await?,
@@ -74,9 +77,12 @@ pub(crate) async fn run(verb: TokenVerb, context: &Context) -> Result<Exit, Fail
                 "No tokens.",
             )?;
         }
-        TokenVerb::Revoke { token } => {
-            let done = client.post(&["tokens", &token, "revoke"], &json!({}), None).await?;
-            screen.made(&done, &format!("Token {token} is revoked."), &[])?;
+        TokenVerb::Revoke { token, with_children } => {
+            let done =
+                client.post(&["tokens", &token, "revoke"], &RevokeToken { with_children }, None).await?;
+            let also = done["also_revoked"].as_array().map_or(0, Vec::len);
+            let also = if also == 0 { String::new() } else { format!(", and {also} that were made with it") };
+            screen.revoked(&done, &format!("Token {token} is revoked{also}."), &[])?;
         }
     }
     Ok(Exit::Done)

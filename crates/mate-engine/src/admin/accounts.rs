@@ -1,6 +1,6 @@
 //! Accounts: only an account administrator sees and manages them.
 
-use super::{Listing, Paging, check};
+use super::{InFlight, Listing, Paging, check, in_flight::Taken};
 use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{AccountId, event::EventType, records::Account};
 use mate_store::LedgerError;
@@ -60,19 +60,28 @@ impl Engine {
     ///
     /// # Errors
     /// Not an administrator; `last_administrator`, when nobody would be left to administer accounts; the ledger's.
-    pub async fn disable_account(&self, who: &Principal, name_or_id: &str) -> Result<Account, EngineError> {
+    pub async fn disable_account(
+        &self,
+        who: &Principal,
+        name_or_id: &str,
+    ) -> Result<(Account, InFlight), EngineError> {
         self.demand_here(who, Verb::AccountDisable).await?;
         let account = self.account(who, name_or_id).await?;
+        let mut in_flight = InFlight::default();
         if account.disabled_at.is_some() {
-            return Ok(account);
+            return Ok((account, in_flight));
         }
         match self.ledger.disable_account(account.id, self.cautious_time().await?).await {
-            Ok(()) => self.tell_of_account(who, &account, EventType::AccountDisabled).await,
+            Ok(()) => {
+                self.tell_of_account(who, &account, EventType::AccountDisabled).await;
+                let projects = self.projects_told(account.id, None).await;
+                in_flight = self.in_flight(who, &projects, Taken::Account(account.id)).await;
+            }
             // Somebody was faster: the wish is fulfilled.
             Err(LedgerError::NotFound(_)) => {}
             Err(error) => return Err(error.into()),
         }
-        self.account(who, name_or_id).await
+        Ok((self.account(who, name_or_id).await?, in_flight))
     }
 
     /// Enables an account again: its tokens open what they opened, unless they were revoked or have expired. Enabled

@@ -1,6 +1,6 @@
 //! Connections: configured links to upstream MCP servers. Their secrets are sealed and never shown again.
 
-use super::{Listing, Paging, check, recipes};
+use super::{InFlight, Listing, Paging, check, in_flight::Taken, recipes};
 use crate::{Engine, EngineError, Principal, Verb};
 use mate_guard::{Place, Secret};
 use mate_model::{
@@ -262,7 +262,7 @@ impl Engine {
         &self,
         who: &Principal,
         name_or_id: &str,
-    ) -> Result<Connection, EngineError> {
+    ) -> Result<(Connection, InFlight), EngineError> {
         self.demand_here(who, Verb::ConnectionRemove).await?;
         let connection = self.connection(who, name_or_id).await?;
         let at = self.cautious_time().await?;
@@ -272,8 +272,9 @@ impl Engine {
         let data = json!({
             "by": who.account, "connection": connection.id, "connection_name": connection.name,
         });
+        let in_flight = self.in_flight(who, &projects, Taken::Connection(connection.id)).await;
         self.tell_projects(projects, EventType::ConnectionRemoved, &data).await;
-        Ok(connection)
+        Ok((connection, in_flight))
     }
 }
 

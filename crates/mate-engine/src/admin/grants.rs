@@ -1,6 +1,6 @@
 //! Grants: a project's authority to use some tools of a connection, until revoked.
 
-use super::{Listing, Paging, check};
+use super::{InFlight, Listing, Paging, check, in_flight::Taken};
 use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     GrantId, ProjectId,
@@ -224,23 +224,30 @@ impl Engine {
         self.named(grant).await
     }
 
-    /// Revokes a grant: no call is admitted under it from here on. Revoked already: nothing changes.
+    /// Revokes a grant: no call is admitted under it from here on. Says what was in flight under it. Revoked already: nothing changes.
     ///
     /// # Errors
     /// Not an owner; [`EngineError::NotFound`]; the ledger's.
-    pub async fn revoke_grant(&self, who: &Principal, id: &str) -> Result<NamedGrant, EngineError> {
+    pub async fn revoke_grant(
+        &self,
+        who: &Principal,
+        id: &str,
+    ) -> Result<(NamedGrant, InFlight), EngineError> {
         let named = self.grant(who, id).await?;
         let grant = &named.grant;
         self.demand(who, grant.project, Verb::GrantRevoke).await?;
         if grant.revoked_at.is_some() {
-            return Ok(named);
+            return Ok((named, InFlight::default()));
         }
         let at = self.cautious_time().await?;
         let running = self.at_work(grant.project).await?;
         let data = json!({ "by": who.account, "grant": grant.id, "running_tasks": running });
         let draft = Draft { kind: EventType::GrantRevoked, task: None, turn: None, at, data };
         match self.ledger.revoke_grant(grant.project, grant.id, at, draft).await {
-            Ok(()) | Err(LedgerError::NotFound(_)) => self.grant(who, id).await,
+            Ok(()) | Err(LedgerError::NotFound(_)) => {
+                let in_flight = self.in_flight(who, &[grant.project], Taken::Grant(grant.id)).await;
+                Ok((self.grant(who, id).await?, in_flight))
+            }
             Err(error) => Err(error.into()),
         }
     }

@@ -104,6 +104,7 @@ impl Engine {
             revoked_at: None,
             created_at: self.writing_time().await?,
             last_used_at: None,
+            made_with: None,
         };
         self.ledger.add_token(&row).await?;
         Ok(token)

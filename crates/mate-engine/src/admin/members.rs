@@ -1,6 +1,6 @@
 //! Members: who may act in a project, and in which role.
 
-use super::{Listing, Paging};
+use super::{InFlight, Listing, Paging, in_flight::Taken};
 use crate::{Engine, EngineError, Principal, Verb};
 use mate_model::{
     AccountId, ProjectId,
@@ -51,7 +51,7 @@ impl Engine {
         Ok(NamedMember { member, name: account.name })
     }
 
-    /// Removes a member. Answers the account.
+    /// Removes a member. Answers the account, and what its tasks had in flight.
     ///
     /// # Errors
     /// Not an owner; no such member; the last owner; the ledger's.
@@ -60,7 +60,7 @@ impl Engine {
         who: &Principal,
         project: &str,
         account: &str,
-    ) -> Result<Account, EngineError> {
+    ) -> Result<(Account, InFlight), EngineError> {
         let project = self.project(who, project, Verb::MemberRemove).await?;
         let account = self.find_account(account).await?.ok_or(EngineError::NotFound)?;
         self.leave_an_owner(project.id, account.id).await?;
@@ -69,7 +69,11 @@ impl Engine {
         let data = json!({ "by": who.account, "account": account.id, "running_tasks": running });
         let draft = Draft { kind: EventType::MemberRemoved, task: None, turn: None, at, data };
         match self.ledger.remove_member(project.id, account.id, draft).await {
-            Ok(()) => Ok(account),
+            Ok(()) => {
+                let taken = Taken::Account(account.id);
+                let in_flight = self.in_flight(who, &[project.id], taken).await;
+                Ok((account, in_flight))
+            }
             Err(LedgerError::NotFound(_)) => Err(EngineError::NotFound),
             Err(error) => Err(error.into()),
         }

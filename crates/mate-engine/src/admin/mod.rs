@@ -6,6 +6,7 @@ pub mod check;
 mod close;
 pub mod connections;
 pub mod grants;
+mod in_flight;
 pub mod init;
 pub mod members;
 pub mod page;
@@ -22,17 +23,19 @@ mod told;
 
 pub use connections::NewConnection;
 pub use grants::{NamedGrant, NewGrant, NewTerms};
+pub use in_flight::{CallInFlight, InFlight};
 pub use init::{Initialised, create_home};
 pub use members::NamedMember;
 pub use page::{Listing, Paging};
 pub use policies::{NamedPolicy, PolicyReport};
+pub use projects::ProjectChange;
 pub(crate) use projects::same_person;
 pub use renew::PinnedGrant;
 pub use rotate::{Rotated, Rotation};
 pub use runtimes::Patience;
 pub use sessions::NamedSession;
 pub use set_connection::ConnectionChange;
-pub use tokens::{NewToken, Shown};
+pub use tokens::{NewToken, RevokedToken, Shown};
 
 use crate::{Engine, EngineError};
 use mate_model::Micros;

@@ -1,7 +1,7 @@
 //! Projects: what work belongs together.
 
 use super::{Listing, Paging, check};
-use crate::{Engine, EngineError, Principal, Verb};
+use crate::{Engine, EngineError, Principal, Verb, artifact::MOST_BYTES};
 use mate_model::{
     ProjectId,
     event::{Draft, EventType},
@@ -10,6 +10,15 @@ use mate_model::{
 use mate_store::LedgerError;
 use serde_json::json;
 use uuid::Uuid;
+
+/// What is to change about a project; what is absent stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProjectChange {
+    /// Whether who submits a task can neither approve it nor give leave for its calls.
+    pub distinct_approver: Option<bool>,
+    /// How much its artifacts may hold, in bytes. What is there stays, also above it.
+    pub artifact_quota: Option<i64>,
+}
 
 impl Engine {
     /// Adds a project; who asks is its first owner. Asked again with the same `id`, it answers with the first one.
@@ -92,25 +101,40 @@ impl Engine {
         Ok(self.ledger.projects(Some(who.account), page.position()?, page.limit).await?.into())
     }
 
-    /// Says whether who submits a task may also approve it and give leave for its calls. So already: nothing changes.
+    /// Changes how a project is worked in: all that is given in one script, or nothing. What is so already stays.
     ///
     /// # Errors
-    /// Not an owner; an archived project; the ledger's.
+    /// Not an owner; a quota that cannot be; an archived project; the ledger's.
     pub async fn set_project(
         &self,
         who: &Principal,
         name_or_id: &str,
-        distinct_approver: bool,
+        change: ProjectChange,
     ) -> Result<Project, EngineError> {
         let project = self.live_project(who, name_or_id, Verb::ProjectSet).await?;
-        if project.distinct_approver == distinct_approver {
+        let ProjectChange { distinct_approver, artifact_quota } = change;
+        if artifact_quota.is_some_and(|quota| !(0..=MOST_BYTES).contains(&quota)) {
+            return Err(EngineError::invalid("artifact_quota", format!("must be 0 to {MOST_BYTES} bytes")));
+        }
+        let distinct = distinct_approver.filter(|distinct| *distinct != project.distinct_approver);
+        let at = self.writing_time().await?;
+        let told = |kind, data| Draft { kind, task: None, turn: None, at, data };
+        let drafts: Vec<_> = [
+            distinct.map(|distinct| {
+                told(EventType::ProjectSet, json!({ "by": who.account, "distinct_approver": distinct }))
+            }),
+            artifact_quota.map(|quota| {
+                told(EventType::ArtifactQuotaSet, json!({ "by": who.account, "artifact_quota": quota }))
+            }),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if drafts.is_empty() {
             return Ok(project);
         }
-        let at = self.writing_time().await?;
-        let data = json!({ "by": who.account, "distinct_approver": distinct_approver });
-        let draft = Draft { kind: EventType::ProjectSet, task: None, turn: None, at, data };
-        self.ledger.set_project(project.id, distinct_approver, draft).await?;
-        Ok(Project { distinct_approver, ..project })
+        self.ledger.set_project(project.id, distinct, artifact_quota, &drafts).await?;
+        Ok(Project { distinct_approver: distinct.unwrap_or(project.distinct_approver), ..project })
     }
 
     /// Refuses who submitted a task, where its project wants another one to approve.

@@ -1,6 +1,6 @@
 //! Tokens: what a caller shows. The secret is shown once, when it is made.
 
-use super::{Listing, Paging, check};
+use super::{InFlight, Listing, Paging, check, in_flight::Taken};
 use crate::{Engine, EngineError, Needs, Principal, Verb};
 use mate_guard::ApiToken;
 use mate_model::{AccountId, Micros, TokenId, event::EventType, records::Token, words::Role};
@@ -28,6 +28,20 @@ pub struct Shown {
     pub token: Token,
     /// The secret: there once, and never again.
     pub secret: Option<ApiToken>,
+}
+
+/// The most tokens that go with the one they were made with.
+const MOST_CHILDREN: u32 = 500;
+
+/// A token that was revoked.
+#[derive(Debug)]
+pub struct RevokedToken {
+    /// The token.
+    pub token: Token,
+    /// Those that went with it.
+    pub also: Vec<TokenId>,
+    /// What was in flight under them.
+    pub in_flight: InFlight,
 }
 
 impl Engine {
@@ -73,6 +87,7 @@ impl Engine {
             revoked_at: None,
             created_at: at,
             last_used_at: None,
+            made_with: Some(who.token),
         };
         match self.ledger.add_token(&token).await {
             Ok(()) => Ok(Shown { token, secret: Some(secret) }),
@@ -84,7 +99,6 @@ impl Engine {
         }
     }
 
-    /// The end of a new token: not later than that of the token it is made with.
     /// Who makes a token can read it, and so could act as its account: refuses where that can do more in some project than
     /// who asks can do there.
     async fn reaches_no_further(
@@ -107,6 +121,7 @@ impl Engine {
         Ok(())
     }
 
+    /// The end of a new token: not later than that of the token it is made with.
     async fn no_later_than_own(
         &self,
         who: &Principal,
@@ -140,59 +155,51 @@ impl Engine {
         Ok(self.ledger.tokens(account, page.position()?, page.limit).await?.into())
     }
 
-    /// Revokes a token: it opens nothing from here on, and tasks submitted with it lose their authority.
-    /// Revoked already: nothing changes.
+    /// Revokes a token: it opens nothing from here on, and tasks submitted with it lose their authority. What was made
+    /// with it stands for its own account and stays, unless they are to go `with_children`. Revoked already: nothing changes.
     ///
     /// # Errors
     /// [`EngineError::NotFound`] for a token that is not the caller's, unless an administrator asks; a limited token
     /// that would revoke another one than itself; the ledger's.
-    pub async fn revoke_token(&self, who: &Principal, id: &str) -> Result<Token, EngineError> {
+    pub async fn revoke_token(
+        &self,
+        who: &Principal,
+        id: &str,
+        with_children: bool,
+    ) -> Result<RevokedToken, EngineError> {
         let id: TokenId = id.parse().map_err(|_| EngineError::NotFound)?;
         let token = self.visible_token(who, id).await?;
         if who.is_limited() && id != who.token {
             return Err(EngineError::NotAllowed { needed: Needs::WholeToken.words() });
         }
-        if token.revoked_at.is_some() {
-            return Ok(token);
+        if token.revoked_at.is_some() && !with_children {
+            return Ok(RevokedToken { token, also: Vec::new(), in_flight: InFlight::default() });
         }
-        self.keep_a_way_in(&token).await?;
-        match self.ledger.revoke_token(id, self.cautious_time().await?).await {
-            Ok(()) => {
-                self.log_change(who, EventType::TokenRevoked, &id.to_string());
-                let data = json!({ "by": who.account, "token": id, "account": token.account });
-                let kind = EventType::TokenRevoked;
-                self.tell_projects_of(token.account, token.project, kind, &data).await;
+        let also =
+            if with_children { self.ledger.tokens_made_from(id, MOST_CHILDREN).await? } else { Vec::new() };
+        if also.iter().any(|child| child.account != who.account) && !who.admin {
+            return Err(EngineError::NotAllowed { needed: Needs::Administrator.words() });
+        }
+        match self.ledger.revoke_token(id, self.cautious_time().await?, with_children).await {
+            Ok(()) => {}
+            Err(LedgerError::NotFound(_)) => {
+                let token = self.visible_token(who, id).await?;
+                return Ok(RevokedToken { token, also: Vec::new(), in_flight: InFlight::default() });
             }
-            Err(LedgerError::NotFound(_)) => {}
             Err(error) => return Err(error.into()),
         }
-        self.visible_token(who, id).await
-    }
-
-    /// Refuses to revoke the last unlimited token of an administrator that does not end: nobody could make another. One that
-    /// ends is no way in that lasts: it can be revoked, and does not stand in for one that does.
-    async fn keep_a_way_in(&self, token: &Token) -> Result<(), EngineError> {
-        let account = self.ledger.account(token.account).await?;
-        let lasts = token.project.is_none() && token.role.is_none() && token.expires_at.is_none();
-        if !lasts || account.is_none_or(|account| !account.admin) {
-            return Ok(());
+        let mut in_flight = InFlight::default();
+        for gone in also.iter().chain([&token]) {
+            self.log_change(who, EventType::TokenRevoked, &gone.id.to_string());
+            let data = json!({ "by": who.account, "token": gone.id, "account": gone.account });
+            self.tell_projects_of(gone.account, gone.project, EventType::TokenRevoked, &data).await;
+            let projects = self.projects_told(gone.account, gone.project).await;
+            let under = self.in_flight(who, &projects, Taken::Token(gone.id)).await;
+            in_flight.calls.extend(under.calls);
+            in_flight.elsewhere += under.elsewhere;
         }
-        let all = self.ledger.tokens(token.account, None, 500).await?.items;
-        let other = all.iter().any(|other| {
-            other.id != token.id
-                && other.project.is_none()
-                && other.role.is_none()
-                && other.revoked_at.is_none()
-                && other.expires_at.is_none()
-        });
-        if other {
-            return Ok(());
-        }
-        Err(EngineError::refused(
-            "last_token",
-            "this is the administrator's last unlimited token that does not end: make another such first with `agent-mate \
-             token add`",
-        ))
+        let also = also.into_iter().map(|child| child.id).collect();
+        Ok(RevokedToken { token: self.visible_token(who, id).await?, also, in_flight })
     }
 
     async fn visible_token(&self, who: &Principal, id: TokenId) -> Result<Token, EngineError> {

@@ -30,17 +30,21 @@ impl Engine {
         kind: EventType,
         data: &Value,
     ) {
-        let projects = match only {
-            Some(project) => vec![project],
-            None => match self.ledger.projects(Some(account), None, PROJECTS).await {
-                Ok(page) => page.items.into_iter().map(|project| project.id).collect(),
-                Err(error) => {
-                    tracing::warn!(%account, %error, kind = kind.as_str(), "the account's projects could not be told");
-                    return;
-                }
-            },
-        };
-        self.tell_projects(projects, kind, data).await;
+        self.tell_projects(self.projects_told(account, only).await, kind, data).await;
+    }
+
+    /// The projects in which an account's authority matters, or only the one that is named.
+    pub(super) async fn projects_told(&self, account: AccountId, only: Option<ProjectId>) -> Vec<ProjectId> {
+        if let Some(project) = only {
+            return vec![project];
+        }
+        match self.ledger.projects(Some(account), None, PROJECTS).await {
+            Ok(page) => page.items.into_iter().map(|project| project.id).collect(),
+            Err(error) => {
+                tracing::warn!(%account, %error, "the account's projects cannot be read");
+                Vec::new()
+            }
+        }
     }
 
     pub(super) async fn tell_projects(&self, projects: Vec<ProjectId>, kind: EventType, data: &Value) {

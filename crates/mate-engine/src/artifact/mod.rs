@@ -22,6 +22,7 @@ pub use fetch::Download;
 pub use keep::{Keep, NotKept};
 pub use list::ArtifactView;
 pub use quota::ArtifactUse;
+pub(crate) use quota::MOST as MOST_BYTES;
 pub(crate) use record::recorded;
 
 use crate::Engine;

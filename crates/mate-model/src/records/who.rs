@@ -38,6 +38,8 @@ pub struct Token {
     pub created_at: Micros,
     /// When it was shown last, to the minute, if it was.
     pub last_used_at: Option<Micros>,
+    /// The token that it was made with, over the interface; none where a person made it on the machine.
+    pub made_with: Option<TokenId>,
 }
 
 /// An account's role in a project.

@@ -78,7 +78,8 @@ async fn disable(
     Body(_, bytes): Body<Stop>,
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |_| {
-        Ok(Made::changed(views::account(state.engine.disable_account(&caller.who, &account).await?)))
+        let (account, in_flight) = state.engine.disable_account(&caller.who, &account).await?;
+        Ok(Made::changed(views::with_in_flight(views::account(account), &in_flight)))
     })
     .await
 }

@@ -308,9 +308,10 @@ async fn remove(
     caller: Caller,
     Segments(connection): Segments<String>,
 ) -> Result<Answer, Problem> {
-    let mut gone = views::connection(state.engine.remove_connection(&caller.who, &connection).await?);
+    let (connection, in_flight) = state.engine.remove_connection(&caller.who, &connection).await?;
+    let mut gone = views::connection(connection);
     gone["state"] = "removed".into();
-    Ok(Answer::ok(gone))
+    Ok(Answer::ok(views::with_in_flight(gone, &in_flight)))
 }
 
 fn new(wish: AddConnection) -> Result<NewConnection, EngineError> {

@@ -137,8 +137,9 @@ async fn revoke(
     Body(_, bytes): Body<Stop>,
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |_| {
-        let grant = state.engine.revoke_grant(&caller.who, &grant).await?;
-        Ok(Made::changed(views::grant(grant, state.engine.clock.now())))
+        let (grant, in_flight) = state.engine.revoke_grant(&caller.who, &grant).await?;
+        let shown = views::grant(grant, state.engine.clock.now());
+        Ok(Made::changed(views::with_in_flight(shown, &in_flight)))
     })
     .await
 }

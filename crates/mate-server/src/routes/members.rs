@@ -74,6 +74,8 @@ async fn remove(
     caller: Caller,
     Segments((project, account)): Segments<(String, String)>,
 ) -> Result<Answer, Problem> {
-    let account = state.engine.remove_member(&caller.who, &project, &account).await?;
-    Ok(Answer::shown(&RemovedMember { id: account.id, account_name: account.name, state: "removed" }))
+    let (account, in_flight) = state.engine.remove_member(&caller.who, &project, &account).await?;
+    let gone =
+        RemovedMember { id: account.id, account_name: account.name, state: "removed", in_flight: None };
+    Ok(Answer::ok(views::with_in_flight(views::shown(&gone), &in_flight)))
 }

@@ -12,7 +12,7 @@ use crate::{
     wire::{AddProject, SetProject, Stop, answer},
 };
 use axum::extract::State;
-use mate_engine::{EngineError, Verb};
+use mate_engine::{EngineError, Verb, admin::ProjectChange};
 use mate_model::records::Project;
 use serde_json::Value;
 
@@ -77,14 +77,9 @@ async fn set(
     Body(wish, bytes): Body<SetProject>,
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |_| {
-        let engine = &state.engine;
-        if let Some(quota) = wish.artifact_quota {
-            engine.set_artifact_quota(&caller.who, &project, quota).await?;
-        }
-        if let Some(distinct) = wish.distinct_approver {
-            engine.set_project(&caller.who, &project, distinct).await?;
-        }
-        let project = engine.project(&caller.who, &project, Verb::ProjectSet).await?;
+        let SetProject { artifact_quota, distinct_approver } = wish;
+        let change = ProjectChange { distinct_approver, artifact_quota };
+        let project = state.engine.set_project(&caller.who, &project, change).await?;
         Ok(Made::changed(whole(&state, project).await?))
     })
     .await

@@ -9,7 +9,7 @@ use crate::{
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::{AddToken, Stop, answer, shape},
+    wire::{AddToken, RevokeToken, answer, shape},
 };
 use axum::extract::State;
 use mate_engine::{Verb, admin::NewToken};
@@ -35,7 +35,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
             "/tokens/{token}/revoke",
             Verb::TokenRevoke,
             revoke,
-            Doc::shows::<answer::Token>().may_take::<Stop>().refuses(&["last_token"]),
+            Doc::shows::<answer::Token>().may_take::<RevokeToken>().refuses(&["last_token"]),
         )
 }
 
@@ -85,11 +85,15 @@ async fn revoke(
     caller: Caller,
     Segments(token): Segments<String>,
     ask: Ask,
-    Body(_, bytes): Body<Stop>,
+    Body(wish, bytes): Body<RevokeToken>,
 ) -> Result<Answer, Problem> {
     idempotent::post(&state, &caller, &ask, &bytes, async |_| {
-        let token = state.engine.revoke_token(&caller.who, &token).await?;
-        Ok(Made::changed(views::token(&token, state.engine.clock.now())))
+        let gone = state.engine.revoke_token(&caller.who, &token, wish.with_children).await?;
+        let mut shown = views::token(&gone.token, state.engine.clock.now());
+        if wish.with_children {
+            shown["also_revoked"] = views::shown(&gone.also);
+        }
+        Ok(Made::changed(views::with_in_flight(shown, &gone.in_flight)))
     })
     .await
 }

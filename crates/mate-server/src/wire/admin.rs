@@ -316,3 +316,12 @@ pub struct RenewGrant {
     #[schema(value_type = Option<shape::Until>)]
     pub expires: Option<String>,
 }
+
+/// `POST /api/v1/tokens/{token}/revoke`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RevokeToken {
+    /// Also the tokens that were made with it, with those, and so on.
+    #[schema(default = false)]
+    pub with_children: bool,
+}

@@ -14,7 +14,7 @@ mod task;
 
 pub use admin::{
     AddAccount, AddConnection, AddGrant, AddPolicy, AddProject, AddRuntime, AddToken, AuthorizeConnection,
-    CheckPolicy, ConnectionAuthorized, RenewGrant, RotateConnection, SetConnection, SetMember,
+    CheckPolicy, ConnectionAuthorized, RenewGrant, RevokeToken, RotateConnection, SetConnection, SetMember,
 };
 pub use approval::AnswerApproval;
 pub use artifact::{Publish, SetProject};

@@ -276,6 +276,7 @@ async fn lose(house: &House, caller: &mut Caller) {
                 revoked_at: None,
                 created_at: now,
                 last_used_at: None,
+                made_with: None,
             };
             house.engine.ledger.add_token(&token).await.expect("added");
             caller.secret = Some(secret.reveal().to_owned());

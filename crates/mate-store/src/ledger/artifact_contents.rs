@@ -2,7 +2,7 @@
 
 use super::{Ledger, LedgerError, error::Refused};
 use crate::{Row, Statement, StoreError, decode, params::params};
-use mate_model::{Micros, ProjectId, event::Draft};
+use mate_model::{Micros, ProjectId};
 
 const TOUCH: &str = "UPDATE artifact_contents SET touched_at = $3 WHERE project = $1 AND hash = $2";
 const CHARGE: &str = "UPDATE projects SET artifact_bytes = artifact_bytes + CAST($2 AS BIGINT)
@@ -21,7 +21,6 @@ const LET_GO: &str = "DELETE FROM artifact_contents WHERE project = $1 AND hash 
 const GIVE_BACK: &str =
     "UPDATE projects SET artifact_bytes = artifact_bytes - CAST($2 AS BIGINT) WHERE id = $1";
 const ROOM: &str = "SELECT artifact_quota, artifact_bytes FROM projects WHERE id = $1";
-const QUOTA: &str = "UPDATE projects SET artifact_quota = $2 WHERE id = $1";
 const BEGIN: &str = "INSERT INTO artifact_drafts (content, begun_at) VALUES ($1, $2)";
 const NO_DRAFT: &str = "DELETE FROM artifact_drafts WHERE content = $1";
 const OLD_DRAFTS: &str = "SELECT content FROM artifact_drafts WHERE begun_at < $1 ORDER BY content LIMIT $2";
@@ -179,20 +178,6 @@ impl Ledger {
         let rows = self.db.fetch(ROOM, params![project]).await?;
         let row = rows.first().ok_or(LedgerError::NotFound("project"))?;
         Ok(ArtifactRoom { quota: row.int("artifact_quota")?, used: row.int("artifact_bytes")? })
-    }
-
-    /// Sets how much a project's artifacts may hold. What is there stays, also above it.
-    ///
-    /// # Errors
-    /// [`LedgerError::NotFound`], and the store's.
-    pub async fn set_artifact_quota(
-        &self,
-        project: ProjectId,
-        quota: i64,
-        draft: Draft,
-    ) -> Result<(), LedgerError> {
-        let set = self.commit(project, &[draft], &[Statement::one(QUOTA, params![project, quota])]).await;
-        set.map(|_| ()).map_err(|refused| refused.changing("project"))
     }
 
     /// Begins bytes under a name of their own in a shared store.

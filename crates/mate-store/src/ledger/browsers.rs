@@ -14,7 +14,7 @@ const DROP_OLD: &str = "DELETE FROM browser_sessions WHERE expires_at <= $1";
 const DROP: &str = "DELETE FROM browser_sessions WHERE hash = $1";
 const AUTHORITY: &str =
     "SELECT t.id, t.account, t.hash, t.project, t.role, t.expires_at, t.revoked_at, t.created_at,
-        t.last_used_at,
+        t.last_used_at, t.made_with,
         a.name AS account_name, a.admin, a.disabled_at, a.created_at AS account_created_at
     FROM browser_sessions b JOIN tokens t ON t.id = b.token JOIN accounts a ON a.id = t.account
     WHERE b.hash = $1 AND b.expires_at > $2";

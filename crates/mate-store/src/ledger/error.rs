@@ -21,6 +21,11 @@ pub enum LedgerError {
     /// Nobody would be left to administer accounts.
     #[error("no other administrator with a token in force would be left: make one first")]
     LastAdministrator,
+    /// An administrator would have no unlimited token left that does not end.
+    #[error(
+        "this is the administrator's last unlimited token that does not end: make another such first with `agent-mate token add`"
+    )]
+    LastToken,
     /// The project takes no new work.
     #[error("the project is archived: it takes no new work")]
     Archived,

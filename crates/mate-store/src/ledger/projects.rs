@@ -28,6 +28,7 @@ const LIST: &str =
 const LIST_OF: &str = "SELECT p.id, p.name, p.workspace, p.archived_at, p.distinct_approver, p.created_at
     FROM projects p JOIN members m ON m.project = p.id WHERE m.account = $1 AND p.id > $2 ORDER BY p.id LIMIT $3";
 const SET: &str = "UPDATE projects SET distinct_approver = $2 WHERE id = $1";
+const QUOTA: &str = "UPDATE projects SET artifact_quota = $2 WHERE id = $1";
 const ARCHIVE: &str = "UPDATE projects SET archived_at = $2 WHERE id = $1 AND archived_at IS NULL";
 
 fn decode(row: &Row) -> Result<Project, StoreError> {
@@ -110,22 +111,24 @@ impl Ledger {
         Page::read(&rows, limit, decode, |row| row.parse("id"))
     }
 
-    /// Changes how a project is worked in.
+    /// Changes how a project is worked in: all that is given, or nothing.
     ///
     /// # Errors
     /// [`LedgerError::NotFound`] when there is none, and the store's.
     pub async fn set_project(
         &self,
         id: ProjectId,
-        distinct_approver: bool,
-        draft: Draft,
+        distinct_approver: Option<bool>,
+        artifact_quota: Option<i64>,
+        drafts: &[Draft],
     ) -> Result<(), LedgerError> {
-        let set = Statement::one(SET, params![id, distinct_approver]);
-        let statements = [Statement::one(RAISE_VERSION, Vec::new()), set];
-        self.commit(id, &[draft], &statements)
-            .await
-            .map(|_| ())
-            .map_err(|refused| refused.changing("project"))
+        let mut statements = Vec::new();
+        if let Some(distinct) = distinct_approver {
+            statements.push(Statement::one(RAISE_VERSION, Vec::new()));
+            statements.push(Statement::one(SET, params![id, distinct]));
+        }
+        statements.extend(artifact_quota.map(|quota| Statement::one(QUOTA, params![id, quota])));
+        self.commit(id, drafts, &statements).await.map(|_| ()).map_err(|refused| refused.changing("project"))
     }
 
     /// Archives a project: it takes no new work and its tasks have no authority.

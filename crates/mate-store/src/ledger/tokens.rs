@@ -1,6 +1,6 @@
 //! Tokens: what a bearer shows, stored as a hash.
 
-use super::{Ledger, LedgerError};
+use super::{Ledger, LedgerError, error::Refused};
 use crate::{
     Row, Statement, StoreError, decode,
     page::Page,
@@ -11,21 +11,53 @@ use mate_model::{
     records::{Account, Token},
 };
 
-const ADD: &str = "INSERT INTO tokens (id, account, hash, project, role, expires_at, revoked_at, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const ADD: &str =
+    "INSERT INTO tokens (id, account, hash, project, role, expires_at, revoked_at, created_at, made_with)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 const BY_HASH: &str =
     "SELECT t.id, t.account, t.hash, t.project, t.role, t.expires_at, t.revoked_at, t.created_at,
-        t.last_used_at,
+        t.last_used_at, t.made_with,
         a.name AS account_name, a.admin, a.disabled_at, a.created_at AS account_created_at
     FROM tokens t JOIN accounts a ON a.id = t.account WHERE t.hash = $1";
-const LIST: &str = "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at, last_used_at
+const LIST: &str =
+    "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at, last_used_at, made_with
     FROM tokens WHERE account = $1 AND id > $2 ORDER BY id LIMIT $3";
 const BY_ID: &str =
-    "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at, last_used_at
+    "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at, last_used_at, made_with
     FROM tokens WHERE id = $1";
 const TOUCH: &str =
     "UPDATE tokens SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
 const REVOKE: &str = "UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+
+/// A token and all that were made with it, with those, and so on.
+macro_rules! made_from {
+    ($before:literal, $after:literal) => {
+        concat!(
+            $before,
+            "(WITH RECURSIVE made (id) AS (SELECT id FROM tokens WHERE id = $1
+                UNION SELECT t.id FROM tokens t JOIN made m ON t.made_with = m.id) SELECT id FROM made)",
+            $after
+        )
+    };
+}
+const CHILDREN: &str = made_from!(
+    "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at, last_used_at, made_with FROM tokens
+    WHERE revoked_at IS NULL AND id <> $1 AND id IN ",
+    " ORDER BY id LIMIT $2"
+);
+const REVOKE_CHILDREN: &str =
+    made_from!("UPDATE tokens SET revoked_at = $2 WHERE revoked_at IS NULL AND id <> $1 AND id IN ", "");
+/// Changes nothing, and no row when an administrator lost the last unlimited token that does not end with what was just
+/// revoked.
+const A_WAY_IN_IS_LEFT: &str = made_from!(
+    "UPDATE tokens SET account = account WHERE id = $1 AND NOT EXISTS (
+        SELECT 1 FROM tokens g JOIN accounts a ON a.id = g.account
+        WHERE a.admin = 1 AND g.revoked_at = $2 AND g.project IS NULL AND g.role IS NULL AND g.expires_at IS NULL
+            AND NOT EXISTS (SELECT 1 FROM tokens o WHERE o.account = g.account AND o.project IS NULL AND o.role IS NULL
+                AND o.revoked_at IS NULL AND o.expires_at IS NULL)
+            AND g.id IN ",
+    ")"
+);
 
 /// A token with the account that it speaks for, as they stand now. The caller judges them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +89,7 @@ fn decode(row: &Row) -> Result<Token, StoreError> {
         revoked_at: decode::opt_micros(row, "revoked_at")?,
         created_at: decode::micros(row, "created_at")?,
         last_used_at: decode::opt_micros(row, "last_used_at")?,
+        made_with: row.opt_parse("made_with")?,
     })
 }
 
@@ -86,6 +119,7 @@ impl Ledger {
             token.expires_at,
             token.revoked_at,
             token.created_at,
+            token.made_with,
         ];
         let added = self.authorise(vec![Statement::one(ADD, values)]).await;
         added.map_err(|refused| refused.adding("token", "account or project"))
@@ -130,12 +164,36 @@ impl Ledger {
         self.db.execute(Statement::any(TOUCH, params![id, at])).await.map(|_| ())
     }
 
-    /// Revokes a token.
+    /// The tokens in force that were made with this one, with those, and so on; `limit` at most.
     ///
     /// # Errors
-    /// [`LedgerError::NotFound`] when there is none in force, and the store's.
-    pub async fn revoke_token(&self, id: TokenId, at: Micros) -> Result<(), LedgerError> {
-        let revoked = self.authorise(vec![Statement::one(REVOKE, params![id, at])]).await;
-        revoked.map_err(|refused| refused.changing("token"))
+    /// The store's.
+    pub async fn tokens_made_from(&self, id: TokenId, limit: u32) -> Result<Vec<Token>, StoreError> {
+        let rows = self.db.fetch(CHILDREN, params![id, i64::from(limit)]).await?;
+        rows.iter().map(decode).collect()
+    }
+
+    /// Revokes a token; `with_children`: also all that were made with it, with those, and so on.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotFound`] when there is none in force, [`LedgerError::LastToken`] when an administrator would have
+    /// no unlimited token left that does not end, and the store's.
+    pub async fn revoke_token(
+        &self,
+        id: TokenId,
+        at: Micros,
+        with_children: bool,
+    ) -> Result<(), LedgerError> {
+        let mut script = vec![Statement::one(REVOKE, params![id, at])];
+        script.extend(with_children.then(|| Statement::any(REVOKE_CHILDREN, params![id, at])));
+        let last = script.len();
+        script.push(Statement::one(A_WAY_IN_IS_LEFT, params![id, at]));
+        self.authorise(script).await.map_err(|refused| {
+            if matches!(refused, Refused::Guard(statement) if statement == last) {
+                LedgerError::LastToken
+            } else {
+                refused.changing("token")
+            }
+        })
     }
 }

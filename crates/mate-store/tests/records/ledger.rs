@@ -105,6 +105,9 @@ async fn g07_every_change_of_authority_raises_the_version(world: World) {
     let grant = world.grant(None);
     let (house, other) = (policy(&world, "house"), policy(&world, "house"));
     let connection = ledger.connection(world.connection).await.unwrap().unwrap();
+    let last = ledger.revoke_token(world.token, at(2), false).await;
+    assert_eq!(last, Err(LedgerError::LastToken), "judged within the script");
+    world.add_a_spare_token().await;
     raises!(
         ledger.add_account(&bob),
         ledger.set_member(&member, draft(EventType::MemberSet, None)),
@@ -117,7 +120,7 @@ async fn g07_every_change_of_authority_raises_the_version(world: World) {
         ledger.revoke_grant(world.project, grant.id, at(2), draft(EventType::GrantRevoked, None)),
         ledger.change_connection(&connection, &connection),
         ledger.remove_connection(world.connection, at(2)),
-        ledger.revoke_token(world.token, at(2)),
+        ledger.revoke_token(world.token, at(2), false),
         ledger.disable_account(bob.id, at(2)),
         ledger.enable_account(bob.id),
         ledger.archive_project(world.project, at(2), draft(EventType::ProjectArchived, None)),
@@ -139,6 +142,7 @@ async fn a_tokens_authority_is_judged_as_it_stands(world: World) {
         revoked_at: None,
         created_at: at(1),
         last_used_at: None,
+        made_with: None,
     };
     ledger.add_token(&token).await.unwrap();
     let authority = ledger.authority([9; 32]).await.unwrap().unwrap();
@@ -146,7 +150,7 @@ async fn a_tokens_authority_is_judged_as_it_stands(world: World) {
     assert!(authority.holds(at(49)) && !authority.holds(at(50)));
     assert_eq!(ledger.authority([8; 32]).await.unwrap(), None);
     assert_eq!(ledger.tokens(world.account, None, 10).await.unwrap().items.len(), 2);
-    ledger.revoke_token(token.id, at(3)).await.unwrap();
+    ledger.revoke_token(token.id, at(3), false).await.unwrap();
     assert!(!ledger.authority([9; 32]).await.unwrap().unwrap().holds(at(4)));
     let alone = ledger.disable_account(world.account, at(4)).await;
     assert_eq!(alone, Err(LedgerError::LastAdministrator), "nobody else administers");
@@ -332,7 +336,8 @@ async fn an_admission_sees_the_task_and_the_version(world: World) {
     assert_eq!(row.turn, task.state.run().map(|run| run.turn));
     let authority = world.ledger.authority_of(task.id).await.unwrap().unwrap();
     assert_eq!((authority.role, authority.token_revoked_at), (Some(Role::Owner), None));
-    world.ledger.revoke_token(world.token, at(7)).await.unwrap();
+    world.add_a_spare_token().await;
+    world.ledger.revoke_token(world.token, at(7), false).await.unwrap();
     let removed = draft(EventType::MemberRemoved, None);
     world.ledger.remove_member(world.project, world.account, removed).await.unwrap();
     world.add_another_administrator().await;

@@ -2,6 +2,7 @@
 
 mod moment;
 mod record;
+mod told;
 mod trials;
 
 use crate::harness::{World, id, run, stub};

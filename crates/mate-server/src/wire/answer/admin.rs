@@ -1,5 +1,6 @@
 //! Accounts, their tokens, and members.
 
+use super::InFlight;
 use crate::wire::shape;
 use mate_model::{AccountId, ProjectId, TokenId, words::Role};
 use serde::Serialize;
@@ -23,6 +24,9 @@ pub struct Account {
     /// When it was disabled.
     #[schema(value_type = Option<shape::Time>)]
     pub disabled_at: Option<String>,
+    /// Where it was taken away just now: what was on its way, and may have happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
 }
 
 /// A token; the secret itself is shown once, when it is made.
@@ -54,6 +58,16 @@ pub struct Token {
     /// When it was revoked.
     #[schema(value_type = Option<shape::Time>)]
     pub revoked_at: Option<String>,
+    /// The token that it was made with; none where it was made on the machine.
+    #[schema(value_type = Option<shape::TokenId>)]
+    pub made_with: Option<TokenId>,
+    /// The tokens that were revoked with it just now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<shape::TokenId>>)]
+    pub also_revoked: Option<Vec<TokenId>>,
+    /// Where it was taken away just now: what was on its way, and may have happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
 }
 
 /// A new token, with its secret.
@@ -98,4 +112,7 @@ pub struct RemovedMember {
     pub account_name: String,
     /// `removed`.
     pub state: &'static str,
+    /// Where it was taken away just now: what was on its way, and may have happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
 }

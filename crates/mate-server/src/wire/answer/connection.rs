@@ -1,5 +1,6 @@
 //! Connections.
 
+use super::InFlight;
 use crate::wire::shape;
 use mate_model::{ConnectionId, verification::Recipe, words::EffectClass};
 use serde::Serialize;
@@ -44,6 +45,9 @@ pub struct Connection {
     /// `removed`, where it was removed just now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<&'static str>,
+    /// Where it was taken away just now: what was on its way, and may have happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
 }
 
 /// A connection whose secrets were changed, and what became of each that was named.

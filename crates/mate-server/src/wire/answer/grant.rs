@@ -1,5 +1,6 @@
 //! Grants and the definitions that are pinned under them.
 
+use super::InFlight;
 use crate::wire::shape;
 use mate_model::{
     AccountId, ConnectionId, GrantId, ProjectId,
@@ -72,6 +73,9 @@ pub struct Grant {
     /// When it was revoked.
     #[schema(value_type = Option<shape::Time>)]
     pub revoked_at: Option<String>,
+    /// Where it was taken away just now: what was on its way, and may have happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
 }
 
 /// A grant with a page of its pins.

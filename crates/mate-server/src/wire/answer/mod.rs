@@ -9,6 +9,7 @@ mod artifact;
 mod connection;
 mod event;
 mod grant;
+mod in_flight;
 mod operation;
 mod other;
 mod policy;
@@ -24,6 +25,7 @@ pub use artifact::Artifact;
 pub use connection::{AuthorizationAsked, Authorized, Connection, Look, RotatedConnection, Tool};
 pub use event::Event;
 pub use grant::{Grant, GrantWithPins, Pin, PinChange, PinnedField, Pins};
+pub use in_flight::{CallInFlight, InFlight};
 pub use operation::{Contradiction, Evidence, Operation};
 pub use other::{BrowserLink, Health, Readiness, SetAside};
 pub use policy::{Explanation, Finding, JudgedNow, Policy, PolicyReport, PolicyWithReport};
@@ -35,16 +37,26 @@ pub use task::{Activity, Task};
 
 /// The fields that are left out where there is nothing to say: the thing, and the field.
 pub const SOMETIMES: &[(&str, &str)] = &[
+    ("Account", "in_flight"),
+    ("Connection", "in_flight"),
     ("Connection", "state"),
     ("Event", "epoch"),
     ("Event", "project"),
     ("Event", "turn"),
+    ("Grant", "in_flight"),
+    ("GrantWithPins", "in_flight"),
+    ("MadeToken", "also_revoked"),
+    ("MadeToken", "in_flight"),
     ("MadeToken", "token"),
     ("Problem", "errors"),
+    ("RemovedMember", "in_flight"),
+    ("RotatedConnection", "in_flight"),
     ("RotatedConnection", "state"),
     ("Runtime", "notices"),
     ("Runtime", "state"),
     ("Task", "approvals_over"),
     ("Task", "note"),
     ("Task", "permissions"),
+    ("Token", "also_revoked"),
+    ("Token", "in_flight"),
 ];

@@ -62,10 +62,12 @@ CREATE TABLE tokens (
     expires_at BIGINT,
     revoked_at BIGINT,
     created_at BIGINT NOT NULL,
-    last_used_at BIGINT
+    last_used_at BIGINT,
+    made_with TEXT COLLATE "C" REFERENCES tokens (id)
 );
 
 CREATE INDEX tokens_of_account ON tokens (account, id);
+CREATE INDEX tokens_made_with ON tokens (made_with) WHERE made_with IS NOT NULL;
 
 -- Browsers that are signed in, each with the token that it signed in with, and links that sign one in once. What the
 -- browser holds is kept as a hash.

@@ -62,10 +62,12 @@ CREATE TABLE tokens (
     expires_at INTEGER,
     revoked_at INTEGER,
     created_at INTEGER NOT NULL,
-    last_used_at INTEGER
+    last_used_at INTEGER,
+    made_with TEXT REFERENCES tokens (id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX tokens_of_account ON tokens (account, id);
+CREATE INDEX tokens_made_with ON tokens (made_with) WHERE made_with IS NOT NULL;
 
 -- Browsers that are signed in, each with the token that it signed in with, and links that sign one in once. What the
 -- browser holds is kept as a hash.
