@@ -89,6 +89,8 @@ mod spending;
 #[cfg(test)]
 mod stopping;
 #[cfg(test)]
+mod streams;
+#[cfg(test)]
 mod survival;
 #[cfg(test)]
 mod tenants;

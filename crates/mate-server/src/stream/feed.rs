@@ -50,8 +50,23 @@ struct End {
 #[derive(Debug)]
 struct Page {
     after: i64,
-    limit: u32,
     part: Part,
+}
+
+impl Page {
+    /// What it has after number `after`, `limit` events at most; none where that is not in it.
+    fn beyond(&self, after: i64, limit: u32) -> Option<Part> {
+        let last = self.part.events.last()?.seq;
+        if after < self.after || after >= last {
+            return None;
+        }
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let first = self.part.events.partition_point(|told| told.seq <= after);
+        let events: Vec<_> = self.part.events.iter().skip(first).take(limit).cloned().collect();
+        let through = events.last()?.seq;
+        // Only pages with more behind them are kept.
+        Some(Part { events, more: true, through })
+    }
 }
 
 /// What a follower gets, and how new it is.
@@ -88,16 +103,16 @@ impl Feed {
         // Up to here the log has said all that it will say.
         let known = self.end().through;
         let mut pages = self.pages.lock().await;
-        let kept = pages.iter().find(|page| page.after == after && page.limit == limit);
-        if let Some(page) = kept.filter(|_| !now) {
-            return Ok(Heard { part: page.part.clone(), version: None });
+        let kept = pages.iter().find_map(|page| page.beyond(after, limit));
+        if let Some(part) = kept.filter(|_| !now) {
+            return Ok(Heard { part, version: None });
         }
         let mut part = self.log.read(engine, after, limit).await?;
         // One at the end may be half of what will be there.
         if !part.more {
             part.through = part.through.max(known);
         } else if part.events.iter().map(|told| told.size()).sum::<usize>() <= PAGE {
-            pages.push_back(Page { after, limit, part: part.clone() });
+            pages.push_back(Page { after, part: part.clone() });
             if pages.len() > PAGES {
                 pages.pop_front();
             }

@@ -39,6 +39,8 @@ pub(super) struct Followed {
     pub(super) at: i64,
     /// Up to here there is nothing else to tell.
     through: i64,
+    /// How many events are asked of the store at a time: few where they are long.
+    few: u32,
     feed: Arc<Feed>,
 }
 
@@ -61,6 +63,8 @@ pub(super) struct About {
 struct Live {
     state: ServerState,
     logs: Vec<Followed>,
+    /// How many events of each log one chunk has room for.
+    share: u32,
     leave: Leave,
     cursors: Cursors,
     until: Option<TaskId>,
@@ -79,9 +83,10 @@ struct Live {
 pub(super) fn open(state: &ServerState, about: About) -> Result<Response, Problem> {
     let place = state.streams.clone().try_acquire_owned().map_err(|_| too_many())?;
     let news = Arc::new(Notify::new());
+    let share = u32::try_from((CHUNK / about.logs.len().max(1)).max(LEAST)).unwrap_or(u32::MAX);
     let follow = |(log, at)| {
         let feed = state.feeds.follow(log, &news, &state.engine, &state.shutdown);
-        Followed { log, at, through: at, feed }
+        Followed { log, at, through: at, few: share, feed }
     };
     let logs: Vec<_> = about.logs.into_iter().map(follow).collect();
     let mut first = BytesMut::from(OPENING);
@@ -91,6 +96,7 @@ pub(super) fn open(state: &ServerState, about: About) -> Result<Response, Proble
     let live = Live {
         state: state.clone(),
         logs,
+        share,
         leave: about.leave,
         cursors: about.cursors,
         until: about.until,
@@ -190,8 +196,7 @@ impl Live {
     /// authorisation version after all of it was read.
     async fn gather(&mut self) -> Result<(Vec<Next>, bool, i64), EngineError> {
         let (engine, feeds) = (Arc::clone(&self.state.engine), Arc::clone(&self.state.feeds));
-        let share = u32::try_from((CHUNK / self.logs.len().max(1)).max(LEAST)).unwrap_or(u32::MAX);
-        let (fresh, mut place) = (self.ended.is_some(), None);
+        let (share, fresh, mut place) = (self.share, self.ended.is_some(), None);
         let (mut parts, mut again, mut version) = (Vec::with_capacity(self.logs.len()), false, Some(0));
         for followed in &mut self.logs {
             let at_hand = if fresh { None } else { followed.feed.at_hand(followed.through, share) };
@@ -202,7 +207,9 @@ impl Live {
                     if place.is_none() {
                         place = feeds.reads.acquire().await.ok();
                     }
-                    followed.feed.stored(&engine, followed.through, share, fresh).await?
+                    let heard = followed.feed.stored(&engine, followed.through, followed.few, fresh).await?;
+                    followed.few = heard.part.few(LONG).min(share);
+                    heard
                 }
             };
             version = version.zip(heard.version).map(|(one, other)| one.max(other));

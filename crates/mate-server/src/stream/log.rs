@@ -28,6 +28,15 @@ pub(crate) struct Part {
     pub(super) through: i64,
 }
 
+impl Part {
+    /// How many events of this size make up about two chunks of `long` bytes; at least one.
+    pub(super) fn few(&self, long: usize) -> u32 {
+        let size = self.events.iter().map(|told| told.size()).sum::<usize>();
+        let each = size / self.events.len().max(1);
+        u32::try_from((2 * long / each.max(1)).max(1)).unwrap_or(u32::MAX)
+    }
+}
+
 impl Log {
     /// The number of the log's last event, whomever it is about; 0 when there is none.
     pub(super) async fn head(self, engine: &Engine) -> Result<i64, EngineError> {

@@ -61,6 +61,12 @@ impl Running {
         self.writer.write(vec![Change::Event(draft)]).await.expect("written");
     }
 
+    /// Many messages in one commit.
+    pub(crate) async fn say_all(&self, texts: impl Iterator<Item = String>) {
+        let say = |text| Change::Event(self.draft(EventType::AgentMessage, json!({ "text": text })));
+        self.writer.write(texts.map(say).collect()).await.expect("written");
+    }
+
     pub(crate) async fn complete(&self) {
         let end = End::Completed { report: None };
         let command = TaskCommand::Conclude { epoch: Epoch(1), end, uncertain: None };

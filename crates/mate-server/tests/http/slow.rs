@@ -214,3 +214,58 @@ async fn going_down_does_not_wait_for_who_takes_nothing() {
     served.end().await;
     assert!(house.engine.clock.monotonic() - began < 8_000_000, "five seconds, and some for a slow machine");
 }
+
+/// Resident memory of this process; bytes.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a status");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
+    line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") << 10
+}
+
+/// F-81: a hundred who take nothing of a history of 10 MB, and then one of them after all.
+#[tokio::test]
+async fn g10_clients_that_take_nothing_cost_little_memory() {
+    const EVENTS: usize = 1_000;
+    let running = Running::new().await;
+    for first in (0..EVENTS).step_by(100) {
+        running
+            .say_all((first..first + 100).map(|number| format!("number {number} {}", "z".repeat(10_000))))
+            .await;
+    }
+    running.complete().await;
+    let house = &running.house;
+    let served = Served::new(house, |state| state).await;
+    let path = format!("/api/v1/tasks/{}/events?until=end", running.task);
+    let closing = "Accept: text/event-stream\r\nConnection: close\r\n";
+    let before = resident();
+    let mut stuck = Vec::new();
+    for _ in 0..100 {
+        let mut stream = served.ask(&get(&path, house.token(), closing)).await;
+        until(&mut stream, "event-stream").await;
+        stuck.push(stream);
+    }
+    // They have been given what they are given before anything is taken when no more memory is used.
+    let (mut used, mut calm) = (resident(), 0);
+    while calm < 5 {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let now = resident();
+        calm = if now.abs_diff(used) < (1 << 20) { calm + 1 } else { 0 };
+        used = now;
+    }
+    let each = used.saturating_sub(before) / 100;
+    assert!(each < 700 << 10, "{each} bytes for each of those who take nothing");
+    let mut one = stuck.swap_remove(0);
+    let seen = rest(&mut one).await;
+    assert!(seen.contains("event: end"));
+    let mut from = 0;
+    for number in 0..EVENTS {
+        // The first part was read above.
+        let Some(found) = seen[from..].find(&format!("number {number} ")) else {
+            assert!(from == 0 && number < 20, "no {number}");
+            continue;
+        };
+        from += found;
+    }
+    drop(stuck);
+    served.end().await;
+}
