@@ -57,7 +57,7 @@ pub enum Admission {
     },
 }
 
-/// What the gate decided of answers to what an upstream asks about a task.
+/// What the gate decided of answers to what an upstream asks about a call in flight.
 #[derive(Debug)]
 pub enum Answering {
     /// The round's intent is durable and the second read agreed: send it, once. Nothing is to be settled.
@@ -71,6 +71,11 @@ pub enum Answering {
     Before,
     /// Not to be sent; the text says why.
     Refuse {
+        /// For the agent.
+        text: String,
+    },
+    /// It cannot be judged or recorded at the moment; nothing is sent, and it may be tried again.
+    NotNow {
         /// For the agent.
         text: String,
     },
@@ -211,6 +216,11 @@ pub trait Gate: Send + Sync + 'static {
     /// Is anything of this connection granted? Decides about its resources, prompts and completions.
     fn connection_granted(&self, connection: &str) -> bool;
 
+    /// May something of this connection be read now? Asked anew before each read that goes to an upstream.
+    async fn may_read(&self, connection: &str) -> bool {
+        self.connection_granted(connection)
+    }
+
     /// Judges a call whose tool is known and whose arguments fit its schema.
     async fn admit(&self, call: &Call) -> Admission;
 
@@ -231,11 +241,19 @@ pub trait Gate: Send + Sync + 'static {
     /// Why it could not be written down, in words. The result is waited for all the same.
     async fn upstream_task(&self, operation: &str, id: &str) -> Result<Named, String>;
 
-    /// An admitted call is about to be sent that may become a task, whose questions the runtime answers.
+    /// An admitted call is about to be sent whose upstream may ask about it while it is in flight; the runtime answers.
     fn answerable(&self, _ticket: &Ticket) {}
 
-    /// Judges answers to what the upstream asks about the task that it has made of an admitted call, by the keys of the
-    /// questions. `call` is the call as it was made. Each question is answered at most once.
+    /// Whether a call is equal to one that is in flight, as calls are compared on record.
+    fn is_call(&self, operation: &str, call: &Call) -> bool;
+
+    /// What equal calls are given while the call is in flight: the question that its upstream has asked, or the task that
+    /// it became. None: nothing, they wait.
+    fn meanwhile(&self, _operation: &str, _result: Option<&RawValue>) {}
+
+    /// Judges answers to what the upstream asks about an admitted call while it is in flight, by the keys of the
+    /// questions. `call` is the call as it was made, or the further one that carries the answer. Each question is answered
+    /// at most once.
     async fn answer(&self, operation: &str, call: &Call, keys: &[String]) -> Answering;
 
     /// It is proved that no byte of these answers went out.

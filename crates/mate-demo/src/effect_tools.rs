@@ -102,6 +102,9 @@ pub(crate) async fn call(
             server.log.note(&line("asked"));
             let answer = server.ask(arguments["text"].as_str().unwrap_or("")).await;
             let action = answer["action"].as_str().unwrap_or("none");
+            let mut answered = line("answered");
+            answered["action"] = json!(action);
+            server.log.note(&answered);
             text(&format!("the answer was: {action}"), action != "accept")
         }
         "fail" => text(&format!("failed: {}", arguments["text"].as_str().unwrap_or("")), true),

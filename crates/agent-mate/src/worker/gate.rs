@@ -150,6 +150,10 @@ impl Gate for WorkerGate {
         self.desk.names(connection)
     }
 
+    async fn may_read(&self, connection: &str) -> bool {
+        self.desk.may_read(connection).await
+    }
+
     async fn admit(&self, call: &Call) -> Verdict {
         let name = call.connection.as_ref().map_or("", |(_, name)| name.as_ref());
         let tell = |what: &str| call.progress.say(what);
@@ -246,6 +250,18 @@ impl Gate for WorkerGate {
         }
     }
 
+    fn is_call(&self, operation: &str, call: &Call) -> bool {
+        let Ok(id) = operation.parse::<OperationId>() else { return false };
+        let name = call.connection.as_ref().map_or("", |(_, name)| &**name);
+        self.desk.is_call(id, &Self::request(call, name, &NOTHING))
+    }
+
+    fn meanwhile(&self, operation: &str, result: Option<&RawValue>) {
+        if let Ok(id) = operation.parse::<OperationId>() {
+            self.desk.meanwhile(id, result.map(RawValue::get));
+        }
+    }
+
     async fn answer(&self, operation: &str, call: &Call, keys: &[String]) -> Answering {
         let Ok(id) = operation.parse::<OperationId>() else {
             return Answering::Refuse { text: "there is no such task".to_owned() };
@@ -262,10 +278,10 @@ impl Gate for WorkerGate {
             Ok(admit::Answering::Before) => Answering::Before,
             Ok(admit::Answering::Refused(text)) => Answering::Refuse { text },
             Err(error) => {
-                tracing::warn!(%error, operation, "an answer to a task's question could not be recorded");
+                tracing::warn!(%error, operation, "an answer to a question could not be recorded");
                 let text =
                     format!("the answer could not be recorded ({error}), and was NOT sent; send it again");
-                Answering::Refuse { text }
+                Answering::NotNow { text }
             }
         }
     }

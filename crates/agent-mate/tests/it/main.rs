@@ -9,6 +9,8 @@ mod approvals;
 #[cfg(test)]
 mod artifacts;
 #[cfg(test)]
+mod asked;
+#[cfg(test)]
 mod authority;
 #[cfg(test)]
 mod bad_input;

@@ -26,15 +26,17 @@ impl Mirror {
         format!("Mcp-Param-{}", self.name)
     }
 
-    /// The argument, if the call has it.
-    pub(crate) fn value<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
-        let found = self.path.iter().try_fold(arguments, |at, key| at.get(key));
-        found.filter(|value| !value.is_null())
+    /// The argument as it was written, if the call has it.
+    pub(crate) fn value(&self, arguments: &RawValue) -> Option<Box<RawValue>> {
+        let found = self.path.iter().try_fold(arguments.to_owned(), |at, key| {
+            Object::parse(&at).ok()?.get(key).map(ToOwned::to_owned)
+        });
+        found.filter(|value| value.get() != "null")
     }
 
     /// The argument as it stands in the header; none: the call does not have it, or it is no plain value.
-    pub(crate) fn shown(&self, arguments: &Value) -> Option<String> {
-        Some(encode(&plain(self.value(arguments)?)?))
+    pub(crate) fn shown(&self, arguments: &RawValue) -> Option<String> {
+        Some(encode(&plain(&self.value(arguments)?)?))
     }
 }
 
@@ -114,35 +116,45 @@ const fn is_token(byte: u8) -> bool {
         || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
 }
 
-fn plain(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(is) => Some(is.to_string()),
-        Value::Number(number) => whole(number).map(|number| number.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
+fn plain(value: &RawValue) -> Option<String> {
+    match value.get() {
+        known @ ("true" | "false") => Some(known.to_owned()),
+        text if text.starts_with('"') => serde_json::from_str(text).ok(),
+        number => whole(number).map(|number| number.to_string()),
     }
 }
 
-fn whole(number: &serde_json::Number) -> Option<i64> {
-    let whole = number.as_i64().or_else(|| {
-        let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= 9e15)?;
-        #[expect(clippy::cast_possible_truncation, reason = "whole, and within the range")]
-        Some(float as i64)
-    })?;
-    (-EXACT..=EXACT).contains(&whole).then_some(whole)
+/// A JSON number that is a whole one every reader keeps exact, whichever way it is spelled. Read digit by digit: a
+/// number of the machine's would take another one for it.
+fn whole(number: &str) -> Option<i64> {
+    let (negative, number) = number.strip_prefix('-').map_or((false, number), |rest| (true, rest));
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{before}{after}");
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let significant = digits.trim_start_matches('0');
+    if significant.is_empty() {
+        return Some(0);
+    }
+    let kept = significant.trim_end_matches('0');
+    let zeros = i64::try_from(significant.len() - kept.len()).ok()?;
+    let shift =
+        exponent.parse::<i64>().ok()?.checked_sub(i64::try_from(after.len()).ok()?)?.checked_add(zeros)?;
+    let power = 10_i64.checked_pow(u32::try_from(shift).ok()?)?;
+    let whole = kept.parse::<i64>().ok()?.checked_mul(power).filter(|whole| *whole <= EXACT)?;
+    Some(if negative { -whole } else { whole })
 }
 
 /// Whether a header's (decoded) value is the argument's.
-pub(crate) fn same(value: &Value, said: &str) -> bool {
-    match value {
-        Value::Number(number) => {
-            let said = serde_json::from_str::<serde_json::Number>(said).ok();
-            said.and_then(|said| whole(&said)).is_some_and(|said| Some(said) == whole(number))
-        }
-        Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-            plain(value).is_some_and(|plain| plain == said)
-        }
+pub(crate) fn same(value: &RawValue, said: &str) -> bool {
+    let is_number = value.get().starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    if is_number {
+        let said_a_number = serde_json::from_str::<&RawValue>(said).is_ok();
+        return said_a_number && whole(said).is_some_and(|said| Some(said) == whole(value.get()));
     }
+    plain(value).is_some_and(|plain| plain == said)
 }
 
 /// A text as it stands in a header.
@@ -194,6 +206,7 @@ mod tests {
         } });
         let mirrors = of(&good).expect("usable");
         let arguments = json!({ "a": " ü", "b": { "c": 42.0 } });
+        let arguments = super::super::raw(&arguments);
         let shown: Vec<_> = mirrors.iter().map(|m| (m.header(), m.shown(&arguments).unwrap())).collect();
         assert_eq!(
             shown,
@@ -202,7 +215,7 @@ mod tests {
                 ("Mcp-Param-N".to_owned(), "42".to_owned()),
             ]
         );
-        assert_eq!(mirrors[0].shown(&json!({ "a": null })), None);
+        assert_eq!(mirrors[0].shown(&super::super::raw(&json!({ "a": null }))), None);
         for bad in [
             json!({ "properties": { "a": { "type": "string", "x-mcp-header": "" } } }),
             json!({ "properties": { "a": { "type": "string", "x-mcp-header": "a b" } } }),
@@ -237,6 +250,32 @@ mod tests {
         for bad in ["=?base64?a?=", "=?base64?a===?=", "=?base64?!!!!?=", "=?base64?/w==?="] {
             assert_eq!(decode(bad), None, "{bad}");
         }
-        assert!(same(&json!(42), "42.0") && same(&json!(true), "true") && !same(&json!(42), "43"));
+        let same = |value: &str, said: &str| same(serde_json::from_str(value).expect("JSON"), said);
+        assert!(same("42", "42.0") && same("true", "true") && !same("42", "43") && same(r#""a""#, "a"));
+        assert!(!same("1", "1.00000000000000000001") && !same("1.00000000000000000001", "1"));
+    }
+
+    #[test]
+    fn whole_numbers_are_read_digit_by_digit() {
+        for (number, wanted) in [
+            ("42", Some(42)),
+            ("42.0", Some(42)),
+            ("-4.20e1", Some(-42)),
+            ("420E-1", Some(42)),
+            ("-0", Some(0)),
+            ("0.000e99999", Some(0)),
+            ("9007199254740991", Some(EXACT)),
+            ("9007199254740992", None),
+            ("9007199254740993.0", None),
+            ("9007199254740991.00000000000000000001", None),
+            ("1.00000000000000000001", None),
+            ("0.1", None),
+            ("1e400", None),
+            ("1e-400", None),
+            ("1e99999999999999999999", None),
+            ("x", None),
+        ] {
+            assert_eq!(whole(number), wanted, "{number}");
+        }
     }
 }

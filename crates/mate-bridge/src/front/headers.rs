@@ -10,7 +10,7 @@ use crate::{
     hub::Hub,
 };
 use http::{HeaderMap, HeaderName, header::HeaderValue};
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -90,14 +90,11 @@ pub(super) fn check_arguments(hub: &Hub, headers: &HeaderMap, request: &Request)
     if mirrors.is_empty() {
         return Ok(());
     }
-    let arguments: Value = params
-        .get("arguments")
-        .and_then(|arguments: &RawValue| serde_json::from_str(arguments.get()).ok())
-        .unwrap_or_default();
-    mirrors.iter().try_for_each(|mirror| check_mirror(headers, mirror, &arguments))
+    let arguments = params.get("arguments").unwrap_or(RawValue::NULL);
+    mirrors.iter().try_for_each(|mirror| check_mirror(headers, mirror, arguments))
 }
 
-fn check_mirror(headers: &HeaderMap, mirror: &Mirror, arguments: &Value) -> Result<(), Fault> {
+fn check_mirror(headers: &HeaderMap, mirror: &Mirror, arguments: &RawValue) -> Result<(), Fault> {
     let Ok(name) = HeaderName::try_from(mirror.header()) else { return Ok(()) };
     let wrong = |what: &str| Err(faults::header_mismatch(&format!("the header {} {what}", mirror.header())));
     let said = match text(headers, &name)? {
@@ -109,7 +106,7 @@ fn check_mirror(headers: &HeaderMap, mirror: &Mirror, arguments: &Value) -> Resu
     };
     match (mirror.value(arguments), said) {
         (None, None) => Ok(()),
-        (Some(value), Some(said)) if mirrored::same(value, &said) => Ok(()),
+        (Some(value), Some(said)) if mirrored::same(&value, &said) => Ok(()),
         (Some(_), None) => wrong("is missing"),
         (Some(_), Some(_)) => wrong("is not the argument of the body"),
         (None, Some(_)) => wrong("is there, and its argument is not"),

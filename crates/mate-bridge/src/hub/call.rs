@@ -4,7 +4,9 @@ use super::{
     Hub,
     catalogue::Exposed,
     client::{Caller, Replied},
-    dispatch, held, report, rounds, words,
+    dispatch, held, report, rounds,
+    verdict::is_a_new_task,
+    words,
 };
 use crate::{
     core::{Answer, Fault, Object, message::depth},
@@ -112,6 +114,9 @@ pub(crate) async fn serve(hub: &Arc<Hub>, caller: &Caller, params: Option<&RawVa
             Replied::plain(Answer::Error(Fault::invalid_params(&text)))
         }
         Admission::Refuse { text, receipt } => Replied { answer: words::error(&text), receipt },
+        Admission::Ask { result } if is_a_new_task(&result) && !caller.follows_tasks() => {
+            Replied::plain(words::error(&words::is_a_task(&asked.name)))
+        }
         Admission::Ask { result } if caller.is_new() => Replied::plain(Answer::Result(result)),
         Admission::Ask { result } => rounds::go_on(hub, caller, found, asked, result).await,
         Admission::Answer { operation, result, receipt } => {

@@ -2,7 +2,7 @@
 
 use super::{
     Flight, Hub,
-    call::Asked,
+    call::{Asked, describe},
     catalogue::Exposed,
     client::{Caller, Replied},
     follow::{Following, Made},
@@ -15,7 +15,7 @@ use crate::{
     gate::{Gate, Outcome, Settled, Ticket},
     upstream::{End, Outgoing, Race, Reply},
 };
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{json, value::RawValue};
 use std::{pin::Pin, sync::Arc, time::Duration};
 use tokio::{sync::oneshot, task::JoinHandle, time::Sleep};
 use tokio_util::sync::CancellationToken;
@@ -44,9 +44,11 @@ pub(super) async fn dispatch(
     let token = asked.token.clone();
     // A further round belongs to a call that was made without.
     let as_task = asked.continues().is_none() && hub.carries_out_as_task(&found);
-    if caller.events.is_some() && caller.follows_tasks() && hub.conns[found.conn].upstream.is_new() {
+    let asks_meanwhile = !hub.conns[found.conn].upstream.is_new();
+    if asks_meanwhile || caller.events.is_some() && caller.follows_tasks() {
         hub.gate.answerable(&ticket);
     }
+    let call = asks_meanwhile.then(|| Arc::new(describe(hub, caller, &asked, Some(&found))));
     let mirrored = mirrored(&asked, &found);
     // What a runtime of the old era can, an upstream of the new one hears from us.
     let speaks_for = (!caller.is_new() && hub.conns[found.conn].upstream.is_new()).then_some(caller);
@@ -59,6 +61,7 @@ pub(super) async fn dispatch(
         client: Arc::clone(&caller.client),
         outlet: Arc::clone(&caller.outlet),
         declared: caller.declared.clone(),
+        call,
         events: caller.events.clone(),
         token,
         unwanted: CancellationToken::new(),
@@ -206,8 +209,7 @@ fn params(
 fn mirrored(asked: &Asked, found: &Exposed) -> Vec<(String, String)> {
     let Ok(mirrors) = found.tool.mirrors() else { return Vec::new() };
     let Some(arguments) = asked.arguments().filter(|_| !mirrors.is_empty()) else { return Vec::new() };
-    let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else { return Vec::new() };
-    mirrors.iter().filter_map(|mirror| Some((mirror.header(), mirror.shown(&arguments)?))).collect()
+    mirrors.iter().filter_map(|mirror| Some((mirror.header(), mirror.shown(arguments)?))).collect()
 }
 
 /// What becomes of an answer that comes after the operation was settled.

@@ -1,20 +1,22 @@
 //! Questions that an upstream asks while a call goes on, for a runtime that is asked by the answer to its call: the call
-//! is answered with the question, goes on at the upstream, and is found again by the runtime's further call.
+//! is answered with the question, goes on at the upstream, and is found again by the runtime's further call. The answer
+//! that it carries is a round of the call, judged and written down by itself, and let out once.
 
 use super::{
     Hub,
-    call::Asked,
+    call::{Asked, describe},
     catalogue::Exposed,
     client::{Caller, Replied},
     dispatch::dispatch,
     lock,
     passed::{Passed, ours},
+    words,
 };
 use crate::{
-    core::{Answer, Fault, Object, raw},
-    gate::Ticket,
+    core::{Answer, Fault, raw},
+    gate::{Answering, Gate, Receipt, Ticket},
 };
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{json, value::RawValue};
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -25,12 +27,12 @@ use tokio::sync::{Notify, mpsc, oneshot};
 const HELD: usize = 64;
 /// The name of the one question in a result.
 const KEY: &str = "question";
-/// What begins the state that is given with it.
-const MARK: &str = "agent-mate/";
 
 /// What comes next of a call that goes on.
 pub(crate) enum Event {
     Question {
+        /// Names it on record.
+        key: String,
         params: Box<RawValue>,
         answer: oneshot::Sender<Answer>,
     },
@@ -44,30 +46,23 @@ pub(crate) enum Event {
     Done(Replied),
 }
 
-/// Which call it is: what a further one must be the same in.
-#[derive(Clone, PartialEq)]
-struct About {
-    name: String,
-    arguments: Value,
-}
-
-impl About {
-    fn of(asked: &Asked) -> Self {
-        let arguments = asked.arguments().and_then(|raw| serde_json::from_str(raw.get()).ok());
-        Self { name: asked.name().to_owned(), arguments: arguments.unwrap_or_default() }
-    }
+/// A call that goes on, and what comes of it.
+struct Going {
+    operation: String,
+    call: (Exposed, Asked),
+    events: mpsc::Receiver<Event>,
 }
 
 /// A call that waits for its runtime.
 struct Held {
-    about: About,
-    operation: String,
+    going: Going,
+    key: String,
     params: Box<RawValue>,
     answer: oneshot::Sender<Answer>,
-    events: mpsc::Receiver<Event>,
 }
 
-/// All of them, by the state that was given with their question.
+/// All of them, by the state that was given with their question. Such a state may look like an upstream's own: it is ours
+/// only for a further call that is equal to the one held.
 #[derive(Default)]
 pub(crate) struct Holding(Mutex<Vec<(String, Held)>>);
 
@@ -88,9 +83,14 @@ impl Holding {
 }
 
 /// Asks whoever made the call, and waits for the answer.
-pub(super) async fn ask(questions: &mpsc::Sender<Event>, params: Box<RawValue>, bound: Duration) -> Answer {
+pub(super) async fn ask(
+    questions: &mpsc::Sender<Event>,
+    key: String,
+    params: Box<RawValue>,
+    bound: Duration,
+) -> Answer {
     let (answer, answered) = oneshot::channel();
-    if questions.send(Event::Question { params, answer }).await.is_err() {
+    if questions.send(Event::Question { key, params, answer }).await.is_err() {
         return given_up();
     }
     match tokio::time::timeout(bound, answered).await {
@@ -113,45 +113,59 @@ pub(super) async fn send(
     ticket: Ticket,
 ) -> Replied {
     let (tell, events) = mpsc::channel(4);
-    let about = About::of(&asked);
-    let operation = ticket.operation.clone();
-    let call = (found.clone(), asked.clone());
+    let going = Going { operation: ticket.operation.clone(), call: (found.clone(), asked.clone()), events };
     let caller = Caller { events: Some(tell.clone()), ..caller.clone() };
     let at = Arc::clone(hub);
     tokio::spawn(async move {
         let sent = dispatch(&at, &caller, found, asked, ticket).await;
         tell.send(Event::Done(sent.replied)).await.ok();
     });
-    next(hub, about, operation, events, Some(call)).await
+    next(hub, going).await
 }
 
-/// `call`: as it was made, for one that may become a task.
-async fn next(
-    hub: &Hub,
-    about: About,
-    operation: String,
-    mut events: mpsc::Receiver<Event>,
-    call: Option<(Exposed, Asked)>,
-) -> Replied {
-    match events.recv().await {
+async fn next(hub: &Arc<Hub>, mut going: Going) -> Replied {
+    match going.events.recv().await {
         Some(Event::Done(replied)) => replied,
-        Some(Event::Question { params, answer }) => {
-            let state = format!("{MARK}{operation}/{}", hub.next_id());
+        Some(Event::Question { key, params, answer }) => {
+            let state = format!("agent-mate/{}/{}", going.operation, hub.next_id());
             let question = question(&params, &state);
-            hub.holding.keep(state, Held { about, operation, params, answer, events });
+            hub.gate.meanwhile(&going.operation, Some(&question));
+            hub.holding.keep(state, Held { going, key, params, answer });
             Replied::plain(Answer::Result(question))
         }
         Some(Event::Made { id, result, looked_at }) => {
-            let told = ours(result, &id, &operation);
-            if let Some(call) = call {
-                hub.passed.keep(operation, Passed::new(id, call, looked_at, events));
-            }
-            Replied::plain(told)
+            let Going { operation, call, events } = going;
+            let answer = ours(result, &id, &operation);
+            let receipt = match &answer {
+                Answer::Result(told) => unheard(&hub.gate, &operation, told.clone()),
+                Answer::Error(_) => Receipt::none(),
+            };
+            hub.passed.keep(operation, Passed::new(id, call, looked_at, events));
+            Replied { answer, receipt }
         }
         None => Replied::plain(Answer::Error(Fault::internal(
             "Agent Mate failed while the call went on; its outcome is uncertain",
         ))),
     }
+}
+
+/// Goes with a task that is told of. When that does not arrive, an equal call is told of the task.
+fn unheard(gate: &Arc<dyn Gate>, operation: &str, told: Box<RawValue>) -> Receipt {
+    struct Unheard(Option<(Arc<dyn Gate>, String, Box<RawValue>)>);
+    impl Unheard {
+        fn heard(mut self) {
+            self.0 = None;
+        }
+    }
+    impl Drop for Unheard {
+        fn drop(&mut self) {
+            if let Some((gate, operation, told)) = self.0.take() {
+                gate.meanwhile(&operation, Some(&told));
+            }
+        }
+    }
+    let unheard = Unheard(Some((Arc::clone(gate), operation.to_owned(), told)));
+    Receipt::new(move || unheard.heard())
 }
 
 fn question(params: &RawValue, state: &str) -> Box<RawValue> {
@@ -162,43 +176,57 @@ fn question(params: &RawValue, state: &str) -> Box<RawValue> {
     }))
 }
 
-/// Goes on with a call that is held: with the answer to its question, or, if the call was only made again, with the same
-/// question. None: it is none of those.
+/// Goes on with a call that is held, with the answer to its question. None: the call continues none that is held, and is
+/// judged like any other.
 pub(super) async fn resume(hub: &Arc<Hub>, caller: &Caller, asked: &Asked) -> Option<Replied> {
     if !caller.is_new() {
         return None;
     }
-    let about = About::of(asked);
-    let named: Option<String> = asked.state().and_then(|state| serde_json::from_str(state.get()).ok());
-    let Some(named) = named else {
-        if asked.continues().is_some() {
-            return None;
+    let named: String = serde_json::from_str(asked.state()?.get()).ok()?;
+    let is_it = |state: &str, held: &Held| {
+        let (found, first) = &held.going.call;
+        let same = || hub.gate.is_call(&held.going.operation, &describe(hub, caller, asked, Some(found)));
+        state == named && first.name() == asked.name() && same()
+    };
+    let (state, held) = hub.holding.take(is_it)?;
+    let Some(answer) =
+        asked.params.object("inputResponses").and_then(|all| all.get(KEY).map(ToOwned::to_owned))
+    else {
+        let question = question(&held.params, &state);
+        hub.holding.keep(state, held);
+        return Some(Replied::plain(Answer::Result(question)));
+    };
+    if held.answer.is_closed() {
+        // It comes too late, and changes nothing: what the call comes to is told.
+        return Some(next(hub, held.going).await);
+    }
+    let call = describe(hub, caller, asked, Some(&held.going.call.0));
+    let keys = [held.key.clone()];
+    let refused = match hub.gate.answer(&held.going.operation, &call, &keys).await {
+        Answering::NotNow { text } => {
+            hub.holding.keep(state, held);
+            return Some(Replied::plain(Answer::Error(Fault::internal(&text))));
         }
-        let (state, held) = hub.holding.take(|_, held| held.about == about && !held.answer.is_closed())?;
-        let question = question(&held.params, &state);
-        hub.holding.keep(state, held);
-        return Some(Replied::plain(Answer::Result(question)));
+        Answering::Send { ticket, .. } => {
+            // The leave is used up by handing the answer over; nobody else has it.
+            drop(ticket);
+            hub.gate.meanwhile(&held.going.operation, None);
+            if held.answer.send(Answer::Result(answer)).is_err() {
+                // Too late after all.
+                hub.gate.answer_not_sent(&held.going.operation, &keys).await;
+            }
+            None
+        }
+        Answering::Before => None,
+        Answering::Refuse { text } => {
+            hub.gate.meanwhile(&held.going.operation, None);
+            held.answer.send(given_up()).ok();
+            Some(text)
+        }
     };
-    if !named.starts_with(MARK) {
-        return None;
-    }
-    let Some((state, held)) = hub.holding.take(|state, held| state == named && held.about == about) else {
-        let why = "this `requestState` belongs to no question that is open here; nothing was done";
-        return Some(Replied::plain(Answer::Error(Fault::invalid_params(why))));
-    };
-    let Some(answer) = asked.answers().and_then(|answers| answers.get(KEY).map(ToOwned::to_owned)) else {
-        let question = question(&held.params, &state);
-        hub.holding.keep(state, held);
-        return Some(Replied::plain(Answer::Result(question)));
-    };
-    let Held { answer: to, about, operation, events, .. } = held;
-    // An answer that comes too late changes nothing: what the call came to is told.
-    to.send(Answer::Result(answer)).ok();
-    Some(next(hub, about, operation, events, None).await)
-}
-
-impl Asked {
-    fn answers(&self) -> Option<Object> {
-        self.params.object("inputResponses")
-    }
+    let replied = next(hub, held.going).await;
+    Some(match refused {
+        None => replied,
+        Some(why) => Replied { answer: words::unanswered(replied.answer, &why), ..replied },
+    })
 }

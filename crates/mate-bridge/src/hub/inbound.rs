@@ -6,9 +6,11 @@ use super::{
     client::Client,
     held, lock,
     routes::route,
+    verdict::RELATED,
 };
 use crate::{
     core::{Answer, Fault, Notification, Object, Request, era, message, raw},
+    gate::Answering,
     upstream::{Inbound, ProgressSink},
 };
 use async_trait::async_trait;
@@ -32,34 +34,62 @@ impl Hub {
         flights.iter().filter(|(_, f)| f.conn == conn).max_by_key(|(id, _)| **id).map(|(_, f)| f.clone())
     }
 
+    /// The flight that a question is about: that of the task which it names, or the newest that may be of it, its name
+    /// being on its way; else the likeliest.
+    fn asked_about(&self, conn: usize, origin: Option<u64>, params: &RawValue) -> Option<Flight> {
+        let related = || Object::parse(params).ok()?.object("_meta")?.object(RELATED)?.text("taskId");
+        let Some(task) = related() else { return self.flight(conn, origin) };
+        let flights = lock(&self.flights);
+        let mine = || flights.iter().filter(|(_, flight)| flight.conn == conn);
+        let its = mine().find(|(_, flight)| flight.task.as_deref() == Some(&task));
+        let its =
+            its.or_else(|| mine().filter(|(_, flight)| flight.task.is_none()).max_by_key(|(id, _)| **id));
+        its.map(|(_, flight)| flight.clone())
+    }
+
+    /// Puts an upstream's question to whoever made the call that it is about. The answer is a further round of that call:
+    /// it is judged and written down before the upstream hears it. What is asked outside of a call nobody answers.
     async fn elicit(&self, conn: usize, origin: Option<u64>, request: &Request) -> Answer {
-        let flight = self.flight(conn, origin);
         let params = request.params.clone().unwrap_or_else(|| raw(&json!({})));
-        let bound = self.conns[conn].call_timeout;
-        if let Some(flight) = flight.as_ref().filter(|flight| flight.declared.is_some()) {
+        let Some(flight) = self.asked_about(conn, origin, &params) else { return decline() };
+        let (bound, key) = (self.conns[conn].call_timeout, format!("question-{}", self.next_id()));
+        if flight.declared.is_some() {
             return match &flight.events {
-                Some(questions) => held::ask(questions, params, bound).await,
+                Some(questions) => held::ask(questions, key, params, bound).await,
                 None => decline(),
             };
         }
-        let client = match &flight {
-            Some(flight) => Some(flight.client.clone()),
-            None => self.clients().into_iter().rfind(|client| !client.only_listens()),
-        };
-        let Some(client) = client else { return decline() };
-        self.put(&client, flight.as_ref().map(|flight| &flight.outlet), params, bound).await
+        match self.put(&flight.client, Some(&flight.outlet), params, bound).await {
+            Ok(answer) if self.lets_out(&flight, &key).await => answer,
+            Ok(_) => held::given_up(),
+            Err(ours) => ours,
+        }
     }
 
-    /// Puts a question to a client that is asked while its request goes on.
+    /// Judges a runtime's answer to a question about a call in flight.
+    async fn lets_out(&self, flight: &Flight, key: &str) -> bool {
+        let (Some(operation), Some(call)) = (&flight.operation, &flight.call) else { return false };
+        match self.gate.answer(operation, call, &[key.to_owned()]).await {
+            Answering::Send { .. } => true,
+            Answering::Before => false,
+            Answering::Refuse { text } | Answering::NotNow { text } => {
+                let name = &self.conns[flight.conn].name;
+                self.gate.diagnostic(Some(name), &format!("its question was not answered: {text}"));
+                false
+            }
+        }
+    }
+
+    /// Puts a question to a client that is asked while its request goes on. The error is an answer of our own.
     pub(super) async fn put(
         &self,
         client: &Client,
         outlet: Option<&ProgressSink>,
         params: Box<RawValue>,
         bound: Duration,
-    ) -> Answer {
+    ) -> Result<Answer, Answer> {
         if !client.can_elicit() {
-            return decline();
+            return Err(decline());
         }
         let id = self.next_id();
         let answer = client.expect(id);
@@ -67,13 +97,13 @@ impl Hub {
         let sent = outlet.is_some_and(|outlet| outlet(text.clone())) || client.tell(text);
         if !sent {
             client.forget(id);
-            return decline();
+            return Err(decline());
         }
         match tokio::time::timeout(bound, answer).await {
-            Ok(Ok(answer)) => answer,
+            Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) | Err(_) => {
                 client.forget(id);
-                held::given_up()
+                Err(held::given_up())
             }
         }
     }

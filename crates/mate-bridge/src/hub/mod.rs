@@ -23,7 +23,7 @@ use crate::{
     BridgeError,
     config::{ConnectionSpec, Limits, Spawner, Transport},
     core::era::Declared,
-    gate::Gate,
+    gate::{Call, Gate},
     upstream::{HttpUpstream, ProgressSink, StdioUpstream, Upstream},
 };
 use catalogue::Catalogue;
@@ -74,6 +74,8 @@ pub(crate) struct Flight {
     pub(crate) outlet: ProgressSink,
     /// What the call says of the runtime, in the new era.
     pub(crate) declared: Option<Arc<Declared>>,
+    /// The call as it was made, where its upstream may ask in the middle of it.
+    pub(crate) call: Option<Arc<Call>>,
     /// Where it is told what comes of it before it is over.
     pub(crate) events: Option<mpsc::Sender<held::Event>>,
     /// The runtime's own progress token.

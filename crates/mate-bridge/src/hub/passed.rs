@@ -169,6 +169,7 @@ async fn update(hub: &Arc<Hub>, caller: &Caller, mut about: About) -> Answer {
     let call = describe(hub, caller, asked, Some(found));
     let (ticket, keys) = match hub.gate.answer(&about.name, &call, &keys).await {
         Answering::Refuse { text } => return bad(&text),
+        Answering::NotNow { text } => return Answer::Error(Fault::internal(&text)),
         Answering::Before => {
             let lost =
                 hub.passed.with(&about.name, |passed| keys.iter().any(|key| passed.unsure.contains(key)));

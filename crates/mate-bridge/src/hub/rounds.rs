@@ -76,7 +76,8 @@ async fn answers(hub: &Arc<Hub>, caller: &Caller, conn: usize, question: &Object
         let answer = match request.text("method").as_deref() {
             Some("elicitation/create") => {
                 let bound = hub.conns[conn].call_timeout;
-                hub.put(&caller.client, Some(&caller.outlet), params, bound).await
+                let put = hub.put(&caller.client, Some(&caller.outlet), params, bound).await;
+                put.unwrap_or_else(|ours| ours)
             }
             Some("roots/list") if hub.conns[conn].roots => hub.roots(),
             // Nobody here lends a model: without an answer the upstream asks again or does without.

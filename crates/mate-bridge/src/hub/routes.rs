@@ -212,11 +212,20 @@ pub(super) fn route(hub: &Hub, uri: &str) -> Option<usize> {
     able.next().filter(|_| able.next().is_none()).map(|(conn, _)| conn)
 }
 
+/// Whether a read may go out now: what was granted a moment ago may be revoked, and the task stopped.
+pub(super) async fn may_read(hub: &Hub, conn: usize) -> Result<(), Fault> {
+    if hub.gate.may_read(&hub.conns[conn].name).await {
+        return Ok(());
+    }
+    Err(Fault::invalid_request("it is not granted to the running task (any more); nothing was read"))
+}
+
 async fn by_uri(hub: &Arc<Hub>, params: Option<&RawValue>, method: &'static str) -> Served {
     let object = read(params)?;
     let uri = object.text("uri").ok_or_else(|| Fault::invalid_params("`uri` must be a string"))?;
     hub.ready(hub.limits.list).await;
     let conn = route(hub, &uri).ok_or_else(|| faults::no_resource(&uri))?;
+    may_read(hub, conn).await?;
     hub.ask(&hub.conns[conn], method, object.to_raw()).await
 }
 
@@ -230,6 +239,7 @@ async fn watch(hub: &Arc<Hub>, params: Option<&RawValue>, method: &'static str) 
         return by_uri(hub, params, method).await;
     }
     if method == "resources/subscribe" {
+        may_read(hub, conn).await?;
         hub.conns[conn].upstream.watch(&uri).await;
     }
     Ok(raw(&json!({})))
@@ -241,6 +251,7 @@ async fn prompt(hub: &Arc<Hub>, params: Option<&RawValue>) -> Served {
     hub.ready(hub.limits.list).await;
     let (conn, key) = find_prompt(hub, &name)?;
     object.set("name", raw(&key));
+    may_read(hub, conn).await?;
     hub.ask(&hub.conns[conn], "prompts/get", object.to_raw()).await
 }
 
@@ -268,6 +279,7 @@ async fn complete(hub: &Arc<Hub>, params: Option<&RawValue>) -> Served {
             reference.text("uri").ok_or_else(|| Fault::invalid_params("`ref` needs a `name` or a `uri`"))?;
         route(hub, &uri).ok_or_else(|| faults::no_resource(&uri))?
     };
+    may_read(hub, conn).await?;
     hub.ask(&hub.conns[conn], "completion/complete", object.to_raw()).await
 }
 

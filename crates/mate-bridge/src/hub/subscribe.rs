@@ -25,6 +25,9 @@ impl Hub {
     /// Asks the upstream of a resource to tell of its changes. False: it does not.
     async fn watch(self: &Arc<Self>, uri: &str) -> bool {
         let Some(conn) = routes::route(self, uri) else { return false };
+        if routes::may_read(self, conn).await.is_err() {
+            return false;
+        }
         let conn = &self.conns[conn];
         let tells = self.catalogue().offers.iter().flatten().any(|offer| offer.hello.subscribe);
         tells

@@ -7,8 +7,8 @@ use crate::{
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-/// Where a result names the task that it is of.
-const RELATED: &str = "io.modelcontextprotocol/related-task";
+/// Where a result or a question names the task that it is of.
+pub(super) const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// The members of a result that are interpreted.
 #[derive(Deserialize)]

@@ -36,6 +36,27 @@ pub(super) fn stored(operation: &str, result: Box<RawValue>) -> Answer {
     Answer::Result(object.to_raw())
 }
 
+/// What a call came to after an answer to its question was refused.
+pub(super) fn unanswered(answer: Answer, why: &str) -> Answer {
+    let Answer::Result(result) = answer else { return answer };
+    let Ok(mut object) = Object::parse(&result) else { return Answer::Result(result) };
+    if object.get("resultType").is_some_and(|kind| kind.get() != "\"complete\"") {
+        return Answer::Result(result);
+    }
+    let note = format!("{why} The tool's server was told that its question is not answered.");
+    let mut blocks = object.list("content").unwrap_or_default();
+    blocks.insert(0, raw(&json!({ "type": "text", "text": note })));
+    object.set("content", raw(&blocks));
+    Answer::Result(object.to_raw())
+}
+
+pub(super) fn is_a_task(tool: &str) -> String {
+    format!(
+        "An identical call of {tool:?} is in flight, and its server carries it out as a task, which only a client that \
+         follows tasks can ask about. Nothing was sent now. Do not repeat it; its outcome is recorded when it is over."
+    )
+}
+
 pub(super) fn unknown_tool(name: &str) -> String {
     format!(
         "There is no tool {name:?} here. Nothing was done. List the tools again and use one of those; \

@@ -6,6 +6,7 @@ mod calls;
 mod capabilities;
 mod eras;
 mod fronts;
+mod held;
 mod http_truth;
 mod https;
 mod new_tasks;

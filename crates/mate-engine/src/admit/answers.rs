@@ -1,10 +1,12 @@
-//! Answers to what an upstream asks about the task that it has made of a call (2026-07-28): the call's own round is over
-//! with the task, and each answer is a further round of the same operation, with an intent and a second read of its own.
+//! Answers to what an upstream asks while a call is in flight: a question that it puts in the middle of the call (before
+//! 2026-07-28), or one about the task that it has made of it. Each answer is a further round of the same operation, with
+//! an intent and a second read of its own.
 //!
-//! The operation stays in flight: what it came to, the upstream's record of the task says.
+//! The operation stays in flight: what it came to, the upstream's answer or its record of the task says.
 
 use super::{
-    Admission, CurrentTurn, Go, asking::Leave, intent::Intended, request::Request, rounds::round_event,
+    Admission, CurrentTurn, Go, asking::Leave, intent::Intended, questions::Shown, request::Request,
+    rounds::round_event, twins::TwinKey,
 };
 use crate::EngineError;
 use mate_guard::Json;
@@ -22,12 +24,20 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Questions of one task that are answered.
+/// Questions about one call that are answered.
 const MOST: usize = 1_024;
 
 /// A call in flight whose upstream may ask about it.
 #[derive(Debug)]
-pub(super) struct InFlight {
+struct Known {
+    call: TwinKey,
+    turn: CurrentTurn,
+    rounds: tokio::sync::Mutex<InFlight>,
+}
+
+/// Its rounds, and what they are judged by.
+#[derive(Debug)]
+struct InFlight {
     turn: CurrentTurn,
     leave: Leave,
     terms: (GrantId, EffectClass),
@@ -40,12 +50,12 @@ pub(super) struct InFlight {
     over: bool,
 }
 
-/// All of them. One for each call in flight that may become a task, so it is bounded by them.
+/// All of them. One for each call in flight that may be asked about, so it is bounded by them.
 #[derive(Debug, Default)]
-pub(super) struct Answerable(Mutex<HashMap<OperationId, Arc<tokio::sync::Mutex<InFlight>>>>);
+pub(super) struct Answerable(Mutex<HashMap<OperationId, Arc<Known>>>);
 
 impl Answerable {
-    fn find(&self, operation: OperationId) -> Option<Arc<tokio::sync::Mutex<InFlight>>> {
+    fn find(&self, operation: OperationId) -> Option<Arc<Known>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&operation).cloned()
     }
 
@@ -53,9 +63,9 @@ impl Answerable {
     /// answer is let out after this.
     pub(super) async fn close(&self, operation: OperationId) -> Option<i64> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&operation)?;
-        let mut known = known.lock().await;
-        known.over = true;
-        Some(known.round)
+        let mut rounds = known.rounds.lock().await;
+        rounds.over = true;
+        Some(rounds.round)
     }
 }
 
@@ -76,37 +86,74 @@ pub enum Answering {
 }
 
 impl Admission {
-    /// Notes that a call which is about to be sent may become a task, whose questions are answered by further rounds.
+    /// Notes that the upstream may ask about a call which is about to be sent: its questions are answered by further rounds.
     pub fn answerable(&self, go: &Go) {
         let (turn, leave, decision) = (go.turn, go.leave, go.decision.clone());
         let (round, intended_at) = (go.round, go.intended_at);
         let terms = (go.grant, go.class);
-        let known = InFlight {
-            turn,
-            leave,
-            terms,
-            decision,
-            round,
-            intended_at,
-            answered: BTreeSet::new(),
-            over: false,
-        };
+        let (answered, over) = (BTreeSet::new(), false);
+        let rounds = InFlight { turn, leave, terms, decision, round, intended_at, answered, over };
+        let known = Known { call: go.call.clone(), turn, rounds: tokio::sync::Mutex::new(rounds) };
         let mut all = self.answerable.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(go.operation(), Arc::new(tokio::sync::Mutex::new(known)));
+        all.insert(go.operation(), Arc::new(known));
     }
 
-    /// Judges answers to questions about a call's task, by their keys. `request` is the call as it was made. Each question
-    /// is answered at most once, whatever the answer was.
+    /// Whether a request is equal to a call in flight that may be asked about, as the replay guard compares calls.
+    #[must_use]
+    pub fn is_call(&self, operation: OperationId, request: &Request<'_>) -> bool {
+        let Some(known) = self.answerable.find(operation) else { return false };
+        self.current() == Some(known.turn) && self.twin_key(request).is_some_and(|key| key == known.call)
+    }
+
+    fn twin_key(&self, request: &Request<'_>) -> Option<TwinKey> {
+        let digest = self.digests.digest(&Json::parse(request.arguments).ok()?).to_string();
+        let (connection, tool) = (self.clean(request.connection_name), self.clean(request.tool));
+        Some(TwinKey { connection, tool, digest })
+    }
+
+    /// What equal calls are given while this one is in flight, since whoever makes the call again may not have heard it: the
+    /// question about it, or the task that it became. None: they wait for its end.
+    pub fn meanwhile(&self, operation: OperationId, text: Option<&str>) {
+        let Some(known) = self.answerable.find(operation) else { return };
+        let shown = text.filter(|text| text.len() <= super::KEEP);
+        let (call, turn) = (known.call.clone(), known.turn);
+        self.questions.show(operation, shown.map(|text| Shown { call, turn, text: text.to_owned() }));
+        if self.answerable.find(operation).is_none() {
+            self.questions.show(operation, None);
+        }
+    }
+
+    /// Judges answers to questions about a call, by their keys. `request` is the call as it was made; where it names what
+    /// it continues, a further one that does is known as let out before. Each question is answered at most once, whatever
+    /// the answer was.
     pub async fn answer(
         &self,
         operation: OperationId,
         request: &Request<'_>,
         keys: &[String],
     ) -> Result<Answering, EngineError> {
-        let over =
-            || Answering::Refused("the task is over, or not of this turn; no answer was sent".to_owned());
         let Some(known) = self.answerable.find(operation) else { return Ok(over()) };
-        let mut known = known.lock().await;
+        let (call, turn) = (&known.call, known.turn);
+        let question = request.continues.map(|state| self.question(state, call));
+        let noted = question.filter(|question| self.questions.has_answer(question, call, turn, operation));
+        let answering = self.judge_answer(operation, request, keys, &known.rounds).await;
+        match (&answering, noted) {
+            (Ok(Answering::Go { .. } | Answering::Before), _) | (_, None) => {}
+            (Ok(Answering::Refused(_)) | Err(_), Some(question)) => {
+                self.questions.has_no_answer(&question, operation);
+            }
+        }
+        answering
+    }
+
+    async fn judge_answer(
+        &self,
+        operation: OperationId,
+        request: &Request<'_>,
+        keys: &[String],
+        rounds: &tokio::sync::Mutex<InFlight>,
+    ) -> Result<Answering, EngineError> {
+        let mut known = rounds.lock().await;
         let fresh: Vec<String> = keys.iter().filter(|key| !known.answered.contains(*key)).cloned().collect();
         if known.over {
             return Ok(over());
@@ -115,7 +162,7 @@ impl Admission {
             return Ok(Answering::Before);
         }
         if known.answered.len() + fresh.len() > MOST {
-            let why = format!("more than {MOST} questions of one task are not answered; nothing was sent");
+            let why = format!("more than {MOST} questions about one call are not answered; nothing was sent");
             return Ok(Answering::Refused(why));
         }
         let _open = self.gate.read().await;
@@ -145,7 +192,7 @@ impl Admission {
     /// It is proved that no byte of an answer went out: its questions may be answered again.
     pub async fn answer_not_sent(&self, operation: OperationId, keys: &[String]) {
         let Some(known) = self.answerable.find(operation) else { return };
-        let mut known = known.lock().await;
+        let mut known = known.rounds.lock().await;
         for key in keys {
             known.answered.remove(key);
         }
@@ -183,4 +230,8 @@ impl Admission {
         let permit = written.permits.into_iter().find(|permit| permit.operation() == operation);
         permit.ok_or_else(|| EngineError::Internal("the journal gave no permit for a round".to_owned()))
     }
+}
+
+fn over() -> Answering {
+    Answering::Refused("the call is over, or not of this turn; no answer was sent".to_owned())
 }

@@ -98,7 +98,7 @@ pub struct Admission {
     noting: tokio::sync::Mutex<()>,
     twins: Twins,
     questions: Questions,
-    /// Calls in flight that may become tasks of their upstream.
+    /// Calls in flight that their upstream may ask about.
     answerable: Answerable,
     seen: Seen,
     rates: Rates,
@@ -243,6 +243,23 @@ impl Admission {
     pub fn names(&self, connection: &str) -> bool {
         let now = self.engine.clock.now();
         self.known_standing().is_some_and(|standing| standing.names(connection, now))
+    }
+
+    /// Whether something may be read from a connection now (a resource, a prompt): a fresh look, as for calls. What the
+    /// ledger does not answer is not allowed.
+    pub async fn may_read(&self, connection: &str) -> bool {
+        let Some(turn) = self.current() else { return false };
+        match self.look(turn).await {
+            Ok(Ok(standing)) => {
+                let now = self.now();
+                standing.may_act(now).is_ok() && standing.names(connection, now)
+            }
+            Ok(Err(_)) => false,
+            Err(error) => {
+                tracing::warn!(%error, connection, "it could not be judged whether something may be read");
+                false
+            }
+        }
     }
 
     /// Reads the task's authority again if the authorisation version changed; says whether it did.

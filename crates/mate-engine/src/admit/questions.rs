@@ -46,10 +46,20 @@ struct Answered {
     operation: OperationId,
 }
 
+/// What an equal call is given while a call goes on at its upstream.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) call: TwinKey,
+    pub(super) turn: CurrentTurn,
+    pub(super) text: String,
+}
+
 /// The operations whose question is open. One for each call in flight, so it is bounded by them.
 #[derive(Debug)]
 pub(super) struct Questions {
     open: Mutex<HashMap<OperationId, Parked>>,
+    /// What is told meanwhile of calls that go on.
+    shown: Mutex<HashMap<OperationId, Shown>>,
     answered: Mutex<VecDeque<Answered>>,
     /// Raised with each question.
     news: watch::Sender<()>,
@@ -57,13 +67,35 @@ pub(super) struct Questions {
 
 impl Default for Questions {
     fn default() -> Self {
-        Self { open: Mutex::default(), answered: Mutex::default(), news: watch::Sender::new(()) }
+        Self {
+            open: Mutex::default(),
+            shown: Mutex::default(),
+            answered: Mutex::default(),
+            news: watch::Sender::new(()),
+        }
     }
 }
 
 impl Questions {
     fn open(&self) -> MutexGuard<'_, HashMap<OperationId, Parked>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shown(&self) -> MutexGuard<'_, HashMap<OperationId, Shown>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What equal calls are given from now on while the call goes on; none: nothing, they wait.
+    pub(super) fn show(&self, operation: OperationId, shown: Option<Shown>) {
+        match shown {
+            Some(shown) => {
+                self.shown().insert(operation, shown);
+                self.news.send_replace(());
+            }
+            None => {
+                self.shown().remove(&operation);
+            }
+        }
     }
 
     fn answered(&self) -> MutexGuard<'_, VecDeque<Answered>> {
@@ -91,13 +123,29 @@ impl Questions {
         all.remove(&found).map(|parked| (found, parked))
     }
 
-    fn has_answer(&self, question: &str, call: &TwinKey, turn: CurrentTurn, operation: OperationId) {
+    /// Remembers that a question was answered; false: it was known.
+    pub(super) fn has_answer(
+        &self,
+        question: &str,
+        call: &TwinKey,
+        turn: CurrentTurn,
+        operation: OperationId,
+    ) -> bool {
         let mut answered = self.answered();
+        if answered.iter().any(|known| known.question == question && known.operation == operation) {
+            return false;
+        }
         if answered.len() >= ANSWERED {
             answered.pop_front();
         }
         let (question, call) = (question.to_owned(), call.clone());
         answered.push_back(Answered { question, call, turn, operation });
+        true
+    }
+
+    /// The answer was not let out.
+    pub(super) fn has_no_answer(&self, question: &str, operation: OperationId) {
+        self.answered().retain(|known| known.question != question || known.operation != operation);
     }
 
     /// The operation whose question the call answers once more.
@@ -117,8 +165,13 @@ impl Questions {
     pub(super) fn of(&self, call: &TwinKey, turn: CurrentTurn) -> Option<(OperationId, String)> {
         let all = self.open();
         let mine = all.iter().filter(|(_, parked)| parked.call == *call && parked.turn == turn);
-        let (id, parked) = mine.max_by_key(|(id, _)| **id)?;
-        Some((*id, parked.text.clone()?))
+        if let Some((id, parked)) = mine.max_by_key(|(id, _)| **id) {
+            return Some((*id, parked.text.clone()?));
+        }
+        drop(all);
+        let shown = self.shown();
+        let mine = shown.iter().filter(|(_, shown)| shown.call == *call && shown.turn == turn);
+        mine.max_by_key(|(id, _)| **id).map(|(id, shown)| (*id, shown.text.clone()))
     }
 
     /// The same, when there is one.
@@ -136,6 +189,7 @@ impl Questions {
 
     pub(super) fn drain(&self) -> Vec<(OperationId, Parked)> {
         self.answered().clear();
+        self.shown().clear();
         self.open().drain().collect()
     }
 }

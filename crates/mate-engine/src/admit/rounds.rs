@@ -30,7 +30,7 @@ impl Admission {
     pub async fn ask(&self, go: Go, state: &str, text: &str) -> Result<Receipt, EngineError> {
         let (operation, now) = (go.operation(), self.now());
         let question = self.question(state, &go.call);
-        // It has become no task.
+        // It is not in flight until its answer comes.
         self.answerable.close(operation).await;
         let change = if go.round == 1 {
             let state = RoundState::InputRequired { question: question.clone() };

@@ -76,6 +76,7 @@ impl Admission {
     pub async fn settle(&self, go: Go, ended: Ended) -> Result<Receipt, EngineError> {
         let (operation, from) = (go.operation(), OperationState::InFlight);
         let round = self.answerable.close(operation).await.unwrap_or(go.round);
+        self.questions.show(operation, None);
         let ended = if round > 1 { ended.after_others() } else { ended };
         let last = self.last_round(operation, round, self.now())?;
         let held = Held::new(operation, &ended);

@@ -307,6 +307,19 @@ impl Rig {
         self.desk.answer(id, &self.note(&arguments, &definition), keys).await.unwrap()
     }
 
+    /// The same, with a further call that continues the one in flight.
+    pub(crate) async fn answer_held(&self, id: OperationId, text: &str, state: &str) -> Answering {
+        let arguments = json!({ "text": text }).to_string();
+        let definition = mate_guard::Definition::of("{}");
+        let request = Request { continues: Some(state), ..self.note(&arguments, &definition) };
+        self.desk.answer(id, &request, &["q".to_owned()]).await.unwrap()
+    }
+
+    /// Whether the call with these arguments is the one in flight.
+    pub(crate) fn is_call(&self, id: OperationId, arguments: &str) -> bool {
+        self.desk.is_call(id, &self.note(arguments, &mate_guard::Definition::of("{}")))
+    }
+
     /// A call that must be admitted.
     pub(crate) async fn go(&self, text: &str) -> Go {
         match self.ask(text, None, None).await {

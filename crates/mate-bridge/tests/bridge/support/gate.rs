@@ -49,6 +49,8 @@ pub(crate) struct Notes {
     pub(crate) undelivered: Arc<AtomicU64>,
     /// Questions of tasks that were answered, with their operations.
     pub(crate) answered: Mutex<Vec<(String, String)>>,
+    /// Why no answer is let out.
+    pub(crate) bars: Mutex<Option<String>>,
     pub(crate) upstream_tasks: Mutex<Vec<(String, String)>>,
     pub(crate) late: Mutex<Vec<(String, Outcome)>>,
     pub(crate) reports: Mutex<Vec<String>>,
@@ -124,7 +126,14 @@ impl Gate for Notes {
         known.push((operation.into(), id.into()));
         Ok(Named::Noted)
     }
+    fn is_call(&self, _: &str, call: &Call) -> bool {
+        // The record's comparison is the engine's; here every call has these arguments.
+        call.arguments.get() == r#"{"a":1}"#
+    }
     async fn answer(&self, operation: &str, _: &Call, keys: &[String]) -> Answering {
+        if let Some(why) = self.bars.lock().unwrap().clone() {
+            return Answering::Refuse { text: why };
+        }
         let mut all = self.answered.lock().unwrap();
         let before = |key: &String| all.iter().any(|(of, known)| of == operation && known == key);
         let fresh: Vec<String> = keys.iter().filter(|key| !before(key)).cloned().collect();

@@ -9,7 +9,7 @@ pub(crate) use client::{Lines, Rig, hello, rig, text};
 pub(crate) use gate::{Notes, Ticks};
 pub(crate) use processes::{Children, connection, count, evil, http, probe, task_upstream};
 pub(crate) use raw::{
-    closing_http, raw_http, resuming_http, scripted, serve_http, serve_listener, slow_http, standard,
+    closing_http, raw_http, resuming_http, scripted, serve_http, serve_listener, slow_http, standard, unasked,
 };
 use std::time::Duration;
 
