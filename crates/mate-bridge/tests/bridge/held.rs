@@ -80,11 +80,11 @@ async fn g04_the_answer_to_a_held_question_is_a_round_of_its_call_and_heard_once
     let question = client.ask(1, "tools/call", &call(&json!({ "a": 1 }), None)).await;
     let state = &question["result"]["requestState"];
     assert_eq!(question["result"]["inputRequests"]["question"]["params"]["message"], "sure?", "{question}");
-    // Of another call, it answers nothing here: the gate hears of it as of a call.
-    let admitted = rig.notes.continues.lock().unwrap().len();
-    client.send(2, "tools/call", &call(&json!({ "a": 2 }), Some(state))).await;
-    client.answer(2).await;
-    assert_eq!(rig.notes.continues.lock().unwrap()[admitted], Some(state.to_string()));
+    // With another call, it answers nothing here: what that is, the gate says.
+    *rig.notes.knows_no_question.lock().unwrap() = true;
+    let other = client.ask(2, "tools/call", &call(&json!({ "a": 2 }), Some(state))).await;
+    assert_eq!(other["error"]["code"], -32602, "{other}");
+    assert_eq!(rig.notes.continues.lock().unwrap().last(), Some(&Some(state.to_string())));
     assert_eq!(*answers.lock().unwrap(), Vec::<Value>::new());
     let done = client.ask(3, "tools/call", &call(&json!({ "a": 1 }), Some(state))).await;
     assert_eq!(text(&done), "accept");
@@ -92,8 +92,8 @@ async fn g04_the_answer_to_a_held_question_is_a_round_of_its_call_and_heard_once
     assert_eq!(judged.len(), 1, "{judged:?}");
     assert_eq!(judged[0].0, "op_1");
     // Made again it is no answer any more: what is known of it, the gate knows.
-    client.send(4, "tools/call", &call(&json!({ "a": 1 }), Some(state))).await;
-    client.answer(4).await;
+    let again = client.ask(4, "tools/call", &call(&json!({ "a": 1 }), Some(state))).await;
+    assert_eq!(again["error"]["code"], -32602, "{again}");
     assert_eq!(answers.lock().unwrap().len(), 1);
     assert_eq!(rig.notes.answered.lock().unwrap().len(), 1);
 }

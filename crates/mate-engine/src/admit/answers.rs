@@ -5,8 +5,13 @@
 //! The operation stays in flight: what it came to, the upstream's answer or its record of the task says.
 
 use super::{
-    Admission, CurrentTurn, Go, asking::Leave, intent::Intended, questions::Shown, request::Request,
-    rounds::round_event, twins::TwinKey,
+    Admission, CurrentTurn, Go,
+    asking::Leave,
+    intent::Intended,
+    questions::Shown,
+    request::Request,
+    rounds::{TOLD_AGAIN, round_event},
+    twins::TwinKey,
 };
 use crate::EngineError;
 use mate_guard::Json;
@@ -115,9 +120,9 @@ impl Admission {
     /// question about it, or the task that it became. None: they wait for its end.
     pub fn meanwhile(&self, operation: OperationId, text: Option<&str>) {
         let Some(known) = self.answerable.find(operation) else { return };
-        let shown = text.filter(|text| text.len() <= super::KEEP);
         let (call, turn) = (known.call.clone(), known.turn);
-        self.questions.show(operation, shown.map(|text| Shown { call, turn, text: text.to_owned() }));
+        let shown = text.map(|text| (text.len() <= TOLD_AGAIN).then(|| text.to_owned()));
+        self.questions.show(operation, shown.map(|text| Shown { call, turn, text }));
         if self.answerable.find(operation).is_none() {
             self.questions.show(operation, None);
         }

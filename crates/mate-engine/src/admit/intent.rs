@@ -5,7 +5,7 @@ use super::{
     asking::{AskKey, Judged, Leave},
     decided::Decided,
     deny::next_step,
-    replay::{Passage, Way},
+    replay::{Passage, Way, too_long},
     request::{Imprint, Request, fields_of},
     standing::{Allowed, Asked, Barred, Standing},
     twins::{TwinGuard, TwinKey},
@@ -98,8 +98,12 @@ impl Admission {
             }
         }
         if class != EffectClass::Read
-            && let Some((operation, result)) = self.open_question(&key, turn)
+            && let Some((operation, open)) = self.open_question(&key, turn)
         {
+            let Some(result) = open else {
+                let (reason, why) = (DenyReason::MayHaveHappened, too_long(operation));
+                return self.deny(request, turn, requested_at, Some(&allowed), reason, &why).await;
+            };
             return Ok(Admitted::Asked { operation, result });
         }
         let waits = self.asks.has(&AskKey::Call(key.clone()));

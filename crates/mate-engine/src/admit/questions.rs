@@ -51,7 +51,8 @@ struct Answered {
 pub(super) struct Shown {
     pub(super) call: TwinKey,
     pub(super) turn: CurrentTurn,
-    pub(super) text: String,
+    /// Unless it is long.
+    pub(super) text: Option<String>,
 }
 
 /// The operations whose question is open. One for each call in flight, so it is bounded by them.
@@ -161,12 +162,12 @@ impl Questions {
         answered.iter().rfind(same).map(|known| known.operation)
     }
 
-    /// The open question of an equal call, if it is at hand.
-    pub(super) fn of(&self, call: &TwinKey, turn: CurrentTurn) -> Option<(OperationId, String)> {
+    /// The open question of an equal call, and its text, if that is at hand.
+    pub(super) fn of(&self, call: &TwinKey, turn: CurrentTurn) -> Option<(OperationId, Option<String>)> {
         let all = self.open();
         let mine = all.iter().filter(|(_, parked)| parked.call == *call && parked.turn == turn);
         if let Some((id, parked)) = mine.max_by_key(|(id, _)| **id) {
-            return Some((*id, parked.text.clone()?));
+            return Some((*id, parked.text.clone()));
         }
         drop(all);
         let shown = self.shown();
@@ -175,7 +176,7 @@ impl Questions {
     }
 
     /// The same, when there is one.
-    pub(super) async fn when_open(&self, call: &TwinKey, turn: CurrentTurn) -> (OperationId, String) {
+    pub(super) async fn when_open(&self, call: &TwinKey, turn: CurrentTurn) -> (OperationId, Option<String>) {
         let mut news = self.news.subscribe();
         loop {
             if let Some(found) = self.of(call, turn) {

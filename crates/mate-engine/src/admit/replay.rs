@@ -67,9 +67,10 @@ impl Admission {
             biased;
             twin = tokio::time::timeout(TWIN_WAIT, self.twins.wait(key)) => twin,
             // The one in flight waits for an answer that whoever makes the call again has to give.
-            (operation, result) = self.questions.when_open(key, turn) => {
-                return Ok(Passage::Asked { operation, result });
-            }
+            (operation, open) = self.questions.when_open(key, turn) => return Ok(match open {
+                Some(result) => Passage::Asked { operation, result },
+                None => Passage::Refused(DenyReason::MayHaveHappened, too_long(operation)),
+            }),
             () = request.until_gone() => {
                 let why = "the caller did not wait for an identical call in flight".to_owned();
                 return Ok(Passage::Refused(DenyReason::CallerGone, why));
@@ -196,6 +197,13 @@ impl Admission {
         let how = row.as_ref().map_or("", |row| super::detail(&row.state)).to_owned();
         Ok(format!("an identical call ({operation}) has succeeded ({how}), and its result is not at hand"))
     }
+}
+
+/// Of a call that equals one whose question, or task, is too long to be kept.
+pub(super) fn too_long(operation: OperationId) -> String {
+    format!(
+        "an identical call ({operation}) is in flight, and what its server has said meanwhile is too long to be told again"
+    )
 }
 
 /// Whether a repeat in this state is proved not to have been sent.

@@ -17,8 +17,8 @@ use mate_model::{
 use mate_store::{Change, journal::Round};
 use serde_json::json;
 
-/// The longest question that is kept to be told again, in bytes.
-const TOLD_AGAIN: usize = 64 << 10;
+/// The longest question or task that is kept to be told again, in bytes.
+pub(super) const TOLD_AGAIN: usize = 64 << 10;
 
 impl Admission {
     /// Records that the upstream answered with a question. Uses up the leave to send this round; the operation stays
@@ -65,7 +65,12 @@ impl Admission {
     }
 
     /// The question that an equal call has left open: whoever makes the call again has not heard it, or has lost it.
-    pub(super) fn open_question(&self, call: &TwinKey, turn: CurrentTurn) -> Option<(OperationId, String)> {
+    /// None of its text: it is too long to be told again.
+    pub(super) fn open_question(
+        &self,
+        call: &TwinKey,
+        turn: CurrentTurn,
+    ) -> Option<(OperationId, Option<String>)> {
         self.questions.of(call, turn)
     }
 

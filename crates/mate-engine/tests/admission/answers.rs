@@ -125,3 +125,15 @@ async fn g04_an_equal_call_is_given_what_is_told_meanwhile() {
     rig.succeed(go, RESULT).await.handed_over();
     assert!(matches!(rig.ask("a", None, None).await, Admitted::Go(_)), "it is over");
 }
+
+#[tokio::test]
+async fn g04_what_is_too_long_to_be_told_again_is_not_waited_for() {
+    let rig = House::with(EffectClass::Effect).await.host().await;
+    let go = rig.go("a").await;
+    let id = go.operation();
+    rig.desk.answerable(&go);
+    rig.desk.meanwhile(id, Some(&"x".repeat((64 << 10) + 1)));
+    let told = rig.ask("a", None, None).await;
+    assert!(matches!(&told, Admitted::Refused(why) if why.contains("too long")), "{told:?}");
+    rig.succeed(go, RESULT).await.handed_over();
+}

@@ -49,6 +49,8 @@ pub(crate) struct Notes {
     pub(crate) undelivered: Arc<AtomicU64>,
     /// Questions of tasks that were answered, with their operations.
     pub(crate) answered: Mutex<Vec<(String, String)>>,
+    /// No call is taken for a further round.
+    pub(crate) knows_no_question: Mutex<bool>,
     /// Why no answer is let out.
     pub(crate) bars: Mutex<Option<String>>,
     pub(crate) upstream_tasks: Mutex<Vec<(String, String)>>,
@@ -91,7 +93,12 @@ impl Gate for Notes {
     async fn admit(&self, call: &Call) -> Admission {
         self.call_ids.lock().unwrap().push(call.runtime_call_id.clone());
         let continues = call.continues.as_ref().map(|state| state.get().to_owned());
+        let further = continues.is_some();
         self.continues.lock().unwrap().push(continues);
+        if further && *self.knows_no_question.lock().unwrap() {
+            let text = "this answer belongs to no question that is open here".to_owned();
+            return Admission::Refuse { text, receipt: Receipt::none() };
+        }
         let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         call.progress.say("admitted");
         Admission::Send(Ticket {
