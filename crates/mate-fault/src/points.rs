@@ -99,6 +99,14 @@ pub const POINTS: &[Point] = &[
     at("bridge.before_write", Worker, "the call is next at the upstream; no byte of it went out"),
     at("bridge.written", Worker, "the call's last byte went out; no answer was read"),
     at(
+        "answer.observed",
+        Worker,
+        "the ledger has seen the time of an answer to the upstream's question; its intent is not written",
+    ),
+    at("answer.intended", Worker, "the answer's intent is durable; the ledger was not read again"),
+    at("answer.admitted", Worker, "the answer is admitted; no byte of it went out"),
+    at("answer.written", Worker, "the answer's last byte went out; the call goes on"),
+    at(
         "bridge.task_made",
         Worker,
         "the upstream has named the task that it made of a call; the name is not written",

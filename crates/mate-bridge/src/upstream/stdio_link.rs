@@ -370,6 +370,7 @@ impl Link {
                     let answered = async {
                         let text = inbound::answer(Arc::clone(&link.inbound), None, request).await;
                         link.write(&text, || true).await.ok();
+                        mate_fault::point_async!("answer.written");
                     };
                     tokio::select! {
                         () = answered => {}

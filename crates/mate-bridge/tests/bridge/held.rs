@@ -91,6 +91,12 @@ async fn g04_the_answer_to_a_held_question_is_a_round_of_its_call_and_heard_once
     let judged = rig.notes.answered.lock().unwrap().clone();
     assert_eq!(judged.len(), 1, "{judged:?}");
     assert_eq!(judged[0].0, "op_1");
+    let told = rig.notes.meanwhile.lock().unwrap().clone();
+    assert!(
+        told[0].1.as_ref().unwrap().contains("sure?"),
+        "equal calls are asked the same meanwhile: {told:?}"
+    );
+    assert_eq!(told[1..], [("op_1".to_owned(), None)], "and not after the answer");
     // Made again it is no answer any more: what is known of it, the gate knows.
     let again = client.ask(4, "tools/call", &call(&json!({ "a": 1 }), Some(state))).await;
     assert_eq!(again["error"]["code"], -32602, "{again}");

@@ -102,11 +102,28 @@ static HEARD: AtomicBool = AtomicBool::new(false);
 static DEAF: AtomicBool = AtomicBool::new(true);
 
 #[tokio::test]
+async fn g12_a_task_whose_name_did_not_reach_the_runtime_is_told_to_an_equal_call() {
+    let (rig, _) = upstream(&HEARD).await;
+    let mut client = rig.open();
+    client.ask(1, "tools/list", &new(json!({}))).await;
+    let mut gone = rig.open();
+    gone.send(1, "tools/call", &new(json!({ "name": "up__get", "arguments": {} }))).await;
+    drop(gone);
+    until("the lost name", || !rig.notes.meanwhile.lock().unwrap().is_empty()).await;
+    let told = rig.notes.meanwhile.lock().unwrap().clone();
+    let (operation, result) = &told[0];
+    let result: Value = serde_json::from_str(result.as_ref().unwrap()).unwrap();
+    assert_eq!((told.len(), operation.as_str(), &result["taskId"]), (1, "op_1", &json!("op_1")), "{result}");
+    assert_eq!(result["resultType"], "task");
+}
+
+#[tokio::test]
 async fn g08_a_task_has_our_name_for_the_runtime_and_its_own_for_the_upstream() {
     let (rig, heard) = upstream(&HEARD).await;
     let mut client = rig.open();
     let name = made(&mut client).await;
     assert_eq!(name, "op_1", "the operation's");
+    assert!(rig.notes.meanwhile.lock().unwrap().is_empty(), "it has arrived: it is told to nobody else");
     let seen = client.ask(4, "tasks/get", &new(json!({ "taskId": name }))).await;
     assert_eq!(
         (&seen["result"]["taskId"], &seen["result"]["status"]),

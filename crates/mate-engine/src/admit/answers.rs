@@ -176,12 +176,15 @@ impl Admission {
         }
         // A clock that was set back would put the answer before what is known.
         self.engine.ledger.observe_time(self.now()).await?;
+        mate_fault::point_async!("answer.observed");
         let permit = self.intend_answer(operation, &mut known, &fresh).await?;
+        mate_fault::point_async!("answer.intended");
         let (turn, leave, terms) = (known.turn, known.leave, known.terms);
         let intended = Intended { operation, turn, leave, terms, first: &known.decision };
         match self.read_again(request, &intended).await {
             Ok(()) => {
                 known.answered.extend(fresh.iter().cloned());
+                mate_fault::point_async!("answer.admitted");
                 Ok(Answering::Go { permit, keys: fresh })
             }
             Err((reason, why)) => {
@@ -229,7 +232,16 @@ impl Admission {
             round_event(EventType::OperationContinued, turn, now, operation, known.round + 1),
         ];
         let changes = [ask, go_on].into_iter().chain(events.map(Change::Event)).collect();
-        let written = self.journal.write(changes).await?;
+        let written = match self.journal.write(changes).await {
+            Ok(written) => written,
+            Err(error) => {
+                // It may have been written all the same: the next round, or the outcome, goes on from there.
+                if let Ok(Some(open)) = self.reader.open_round(operation).await {
+                    (known.round, known.intended_at) = (open.number, open.intended_at);
+                }
+                return Err(error.into());
+            }
+        };
         known.round += 1;
         known.intended_at = now;
         let permit = written.permits.into_iter().find(|permit| permit.operation() == operation);

@@ -49,6 +49,8 @@ pub(crate) struct Notes {
     pub(crate) undelivered: Arc<AtomicU64>,
     /// Questions of tasks that were answered, with their operations.
     pub(crate) answered: Mutex<Vec<(String, String)>>,
+    /// What equal calls are told meanwhile, by operation.
+    pub(crate) meanwhile: Mutex<Vec<(String, Option<String>)>>,
     /// No call is taken for a further round.
     pub(crate) knows_no_question: Mutex<bool>,
     /// Why no answer is let out.
@@ -136,6 +138,10 @@ impl Gate for Notes {
     fn is_call(&self, _: &str, call: &Call) -> bool {
         // The record's comparison is the engine's; here every call has these arguments.
         call.arguments.get() == r#"{"a":1}"#
+    }
+    fn meanwhile(&self, operation: &str, result: Option<&RawValue>) {
+        let told = (operation.to_owned(), result.map(|result| result.get().to_owned()));
+        self.meanwhile.lock().unwrap().push(told);
     }
     async fn answer(&self, operation: &str, _: &Call, keys: &[String]) -> Answering {
         if let Some(why) = self.bars.lock().unwrap().clone() {

@@ -83,7 +83,8 @@ impl Stage {
         let made = world.ok(&["init"]);
         made["project"]["id"].as_str().expect("a project").clone_into(&mut world.project);
         world.start_serve();
-        world.scripted("scripted", &[]);
+        // Over a pipe it answers what it is asked in the middle of a call.
+        world.scripted("scripted", if plan.scene == Scene::Ask { &["--no-http"] } else { &[] });
         if plan.scene == Scene::Verify {
             with_recipe(&world);
         } else {
@@ -97,7 +98,7 @@ impl Stage {
             grant("slow", ["--approve", "always"]);
             grant("note", ["--max-calls", "1000"]);
         } else {
-            grant("note,slow,job,fail", ["--max-calls", "1000"]);
+            grant("note,slow,job,fail,confirm", ["--max-calls", "1000"]);
         }
         grant("echo,big,was_done", ["--effect", "read"]);
         let (records, faults) = (Records::of(&world), Faults::of(&world));
@@ -206,6 +207,7 @@ impl Stage {
             Scene::Work
             | Scene::Leave
             | Scene::AsTask
+            | Scene::Ask
             | Scene::Artifact
             | Scene::RecoverProof
             | Scene::Lost
@@ -217,7 +219,8 @@ impl Stage {
             | Scene::Hold
             | Scene::TakeIn
             | Scene::RecoverHeld => {
-                if matches!(scene, Scene::Work | Scene::AsTask | Scene::Artifact | Scene::Leave) {
+                if matches!(scene, Scene::Work | Scene::AsTask | Scene::Ask | Scene::Artifact | Scene::Leave)
+                {
                     arm(self);
                 }
                 if let Some(before) = scene.held_before() {
@@ -274,6 +277,7 @@ impl Stage {
             | Scene::Work
             | Scene::Leave
             | Scene::AsTask
+            | Scene::Ask
             | Scene::Artifact
             | Scene::GiveUp => {}
             Scene::Stop => {

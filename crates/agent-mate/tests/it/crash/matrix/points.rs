@@ -24,6 +24,7 @@ fn every_kill(name: &str, store: Store) {
         | Scene::Work
         | Scene::Leave
         | Scene::AsTask
+        | Scene::Ask
         | Scene::Artifact
         | Scene::Stop
         | Scene::Lost
@@ -102,6 +103,10 @@ matrix! {
     admit_admitted = "admit.admitted",
     bridge_before_write = "bridge.before_write",
     bridge_written = "bridge.written",
+    answer_observed = "answer.observed",
+    answer_intended = "answer.intended",
+    answer_admitted = "answer.admitted",
+    answer_written = "answer.written",
     bridge_task_made = "bridge.task_made",
     bridge_task_noted = "bridge.task_noted",
     bridge_answer_read = "bridge.answer_read",

@@ -23,6 +23,8 @@ pub(super) enum Scene {
     Leave,
     /// A call of a task is carried out as a task by its upstream.
     AsTask,
+    /// The upstream asks in the middle of a call, and the runtime answers.
+    Ask,
     /// A call of a task leaves an artifact behind.
     Artifact,
     /// A task that would never end is asked to stop.
@@ -72,6 +74,7 @@ impl Plan {
             ("submit", _) => Scene::Submit,
             ("request", _) => Scene::Approve,
             ("leave", _) => Scene::Leave,
+            ("answer", _) => Scene::Ask,
             ("resume", _) => Scene::Resume,
             ("stop", _) => Scene::Stop,
             ("artifact", _) => Scene::Artifact,
@@ -119,6 +122,7 @@ impl Scene {
             | Self::Work
             | Self::Leave
             | Self::AsTask
+            | Self::Ask
             | Self::Artifact
             | Self::Stop
             | Self::Lost
@@ -159,6 +163,11 @@ impl Scene {
             Self::AsTask => json!([
                 note(&named("first")),
                 {"tool": "demo__job", "args": {"seconds": 0.2, "key": named("job")}},
+                {"text": "done"},
+            ]),
+            Self::Ask => json!([
+                note(&named("first")),
+                {"tool": "demo__confirm", "args": {"text": named("sure")}},
                 {"text": "done"},
             ]),
             Self::Artifact => json!([
