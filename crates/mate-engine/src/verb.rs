@@ -168,6 +168,8 @@ verbs! {
     PolicyRemove = "policy.remove", Administrator;
     /// Says which grants and policies decided about an operation, and what they would decide now.
     PolicyExplain = "policy.explain", VIEWER;
+    /// Says what would be decided now of a call that nobody has made.
+    PolicyTry = "policy.try", VIEWER;
 
     /// Submits a task, approved at once if asked to.
     TaskAdd = "task.add", OPERATOR;

@@ -3,13 +3,16 @@
 use super::{
     Context,
     authorize::{self, AuthorizeArgs},
+    client::Client,
     exit::{Exit, Failure},
     import::{self, ImportArgs},
     input,
     list::PageArgs,
+    offered,
     show::{at, column, plain, text_at},
 };
 use clap::{Args, Subcommand};
+use mate_engine::admin::check::open_words;
 use mate_guard::text;
 use mate_model::{verification::Recipe, words::EffectClass};
 use mate_server::wire::{AddConnection, RotateConnection, SecretText, SetConnection};
@@ -57,7 +60,11 @@ pub(crate) enum ConnectionVerb {
     /// Connect as a session would, and say what is wrong
     Check {
         /// Its name or id
-        connection: String,
+        #[arg(required_unless_present = "all")]
+        connection: Option<String>,
+        /// Each that is there
+        #[arg(long, conflicts_with = "connection")]
+        all: bool,
     },
     /// Connect, and list the tools that it offers
     Tools {
@@ -106,6 +113,9 @@ pub(crate) struct AddArgs {
     /// their arguments
     #[arg(long)]
     workspace_root: bool,
+    /// Add it although words of the command look like a credential; they are kept in clear, and other programs see them
+    #[arg(long)]
+    force: bool,
     /// The program and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Option<Vec<String>>,
@@ -181,6 +191,7 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
             screen.object(&client.get(&["connections", &connection], &[]).await?, &fields)?;
         }
         ConnectionVerb::Set(args) => {
+            let fields = args.allow_field.clone();
             let wish = SetConnection {
                 add_fields: args.allow_field,
                 remove_fields: args.forget_field,
@@ -198,6 +209,7 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
                 &format!("Connection {connection} is changed, from the next call on."),
                 &next,
             )?;
+            offered::fields(&client, screen, &connection, &fields).await?;
         }
         ConnectionVerb::Rotate { connection, secret_env, header, add, remove } => {
             let (secret_env, headers) = both(&secret_env, &header)?;
@@ -214,10 +226,7 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
             screen.made(&done, &format!("Secrets of {connection} {}.", told.join("; ")), &next)?;
         }
         ConnectionVerb::Authorize(args) => return authorize::run(args, context).await,
-        ConnectionVerb::Check { connection } => {
-            let found = client.post(&["connections", &connection, "check"], &json!({}), None).await?;
-            return check(&found, context);
-        }
+        ConnectionVerb::Check { connection, .. } => return check_some(connection, &client, context).await,
         ConnectionVerb::Tools { connection, page } => {
             let columns = [
                 column("TOOL", "name"),
@@ -237,15 +246,66 @@ pub(crate) async fn run(verb: ConnectionVerb, context: &Context) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-/// What a look has found. One that is ill makes exit code 4.
-fn check(found: &Value, context: &Context) -> Result<Exit, Failure> {
-    let well = text_at(found, "state") == "well";
-    let exit = if well { Exit::Done } else { Exit::Refused };
+/// Looks at one connection, or at all; the worst of them decides the exit code. Names that clash are told too.
+async fn check_some(one: Option<String>, client: &Client, context: &Context) -> Result<Exit, Failure> {
+    let page = client.get(&["connections"], &[("limit", "500".to_owned())]).await?;
+    let all = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let name = |connection: &Value| text_at(connection, "name").to_owned();
+    let chosen = match &one {
+        Some(one) => vec![one.clone()],
+        None => all.iter().map(name).collect(),
+    };
+    let (mut exit, mut reports) = (Exit::Done, Vec::new());
+    for connection in &chosen {
+        let found = client.post(&["connections", connection, "check"], &json!({}), None).await?;
+        if text_at(&found, "state") != "well" {
+            exit = Exit::Refused;
+        }
+        reports.push(found);
+    }
+    let bare: Vec<_> = all.iter().filter(|one| one["bare"] == true).map(name).collect();
+    let concerned = reports.iter().any(|report| bare.iter().any(|bare| bare == text_at(report, "name")));
+    let clashes =
+        if concerned && bare.len() > 1 { offered::clashes(client, &bare).await } else { Vec::new() };
     let screen = &context.screen;
-    if screen.json {
-        screen.document(found)?;
+    if screen.is_json() {
+        let told: Vec<_> =
+            clashes.iter().map(|(tool, of)| json!({ "tool": tool, "connections": of })).collect();
+        let document = match (one, reports.pop()) {
+            (Some(_), Some(mut report)) => {
+                if !told.is_empty() {
+                    report["clashes"] = told.into();
+                }
+                report
+            }
+            (_, last) => {
+                reports.extend(last);
+                json!({ "items": reports, "next": null, "clashes": told })
+            }
+        };
+        screen.document(&document)?;
         return Ok(exit);
     }
+    for report in &reports {
+        check(report, context)?;
+    }
+    if reports.is_empty() {
+        screen.line("There are no connections.")?;
+    }
+    for (tool, of) in &clashes {
+        let said = format!(
+            "  mind: {} all offer {tool} without a prefix; a session sees one of them at most",
+            of.join(", ")
+        );
+        screen.line(&text::line(&said, 500))?;
+    }
+    Ok(exit)
+}
+
+/// What a look has found, in words.
+fn check(found: &Value, context: &Context) -> Result<(), Failure> {
+    let well = text_at(found, "state") == "well";
+    let screen = &context.screen;
     let name = text_at(found, "name");
     if well {
         let (tools, protocol) = (plain(at(found, "tools")), text_at(found, "protocol"));
@@ -264,7 +324,7 @@ fn check(found: &Value, context: &Context) -> Result<Exit, Failure> {
             screen.line(&format!("    {}", text::line(&plain(line), 500)))?;
         }
     }
-    Ok(exit)
+    Ok(())
 }
 
 fn tell(finding: Option<&Value>, context: &Context) -> Result<(), Failure> {
@@ -275,6 +335,11 @@ fn tell(finding: Option<&Value>, context: &Context) -> Result<(), Failure> {
 
 fn request(args: AddArgs) -> Result<AddConnection, Failure> {
     let (secret_env, headers) = both(&args.secret_env, &args.header)?;
+    if let Some(words) = args.command.as_deref().filter(|_| !args.force)
+        && let Err(why) = open_words(words)
+    {
+        return Err(Failure::usage(format!("words of the command {why}; --force adds it as it is")));
+    }
     Ok(AddConnection {
         name: args.name,
         url: args.url,

@@ -4,6 +4,7 @@ use super::{
     Context,
     exit::{Exit, Failure},
     list::PageArgs,
+    offered,
     show::{Column, column, text_at},
 };
 use clap::{Args, Subcommand};
@@ -95,7 +96,8 @@ pub(crate) async fn run(verb: GrantVerb, context: &Context) -> Result<Exit, Fail
     let (client, screen) = (context.client()?, &context.screen);
     match verb {
         GrantVerb::Add(args) => {
-            let project = args.project.clone();
+            let (project, connection, tools) =
+                (args.project.clone(), args.connection.clone(), args.tools.clone());
             let made = client.post(&["grants"], &request(*args), None).await?;
             let id = text_at(&made, "id");
             let next = [
@@ -103,6 +105,7 @@ pub(crate) async fn run(verb: GrantVerb, context: &Context) -> Result<Exit, Fail
                 format!("agent-mate grant revoke {id}"),
             ];
             screen.made(&made, &format!("Grant {id} is given."), &next)?;
+            offered::patterns(&client, screen, &connection, &tools).await?;
         }
         GrantVerb::List { project, page } => {
             let columns = [

@@ -18,6 +18,8 @@ mod input;
 mod layout;
 mod limits;
 mod list;
+mod nearest;
+mod offered;
 mod open;
 mod operation;
 mod policy;

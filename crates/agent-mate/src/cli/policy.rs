@@ -9,7 +9,7 @@ use super::{
 };
 use clap::Subcommand;
 use mate_guard::{policy::SCHEMA, text};
-use mate_server::wire::{AddPolicy, CheckPolicy};
+use mate_server::wire::{AddPolicy, CheckPolicy, TryPolicy};
 use serde_json::{Value, json};
 
 /// The verbs.
@@ -51,6 +51,27 @@ pub(crate) enum PolicyVerb {
     Explain {
         /// The operation's id
         operation: String,
+    },
+    /// Say what would be decided now of a call that nobody has made; changes nothing
+    Try {
+        /// In this project
+        #[arg(long)]
+        project: String,
+        /// Of this connection
+        #[arg(long)]
+        connection: String,
+        /// The upstream's own name of the tool
+        #[arg(long)]
+        tool: String,
+        /// By a task of this account [default: yours]
+        #[arg(long = "as", value_name = "ACCOUNT")]
+        account: Option<String>,
+        /// In a session of this runtime, where a policy names runtimes
+        #[arg(long)]
+        runtime: Option<String>,
+        /// The upstream says of the tool that it only reads
+        #[arg(long)]
+        says_read_only: bool,
     },
     /// Print what policies can name, as a Cedar schema
     Schema,
@@ -107,6 +128,13 @@ pub(crate) async fn run(verb: PolicyVerb, context: &Context) -> Result<Exit, Fai
             let wish = CheckPolicy { text: document(&given)? };
             return checked(&client.post(&["policies", "check"], &wish, None).await?, screen);
         }
+        PolicyVerb::Try { project, connection, tool, account, runtime, says_read_only } => {
+            let wish = TryPolicy { connection, tool, account, runtime, says_read_only };
+            return tried(
+                &client.post(&["projects", &project, "policies", "try"], &wish, None).await?,
+                screen,
+            );
+        }
         PolicyVerb::Explain { operation } => {
             let fields = [
                 column("operation", "id"),
@@ -133,6 +161,27 @@ fn document(given: &str) -> Result<String, Failure> {
         None if given == "-" => input::document(given, "the policy"),
         None => Err(Failure::usage("say @FILE, or - for standard input")),
     }
+}
+
+/// What would be decided; a call that would be refused makes exit code 4.
+fn tried(found: &Value, screen: &Screen) -> Result<Exit, Failure> {
+    let permitted = found["now"]["permitted"] == true;
+    let fields = [
+        column("connection", "connection_name"),
+        column("tool", "tool"),
+        column("task of", "account_name"),
+        column("permitted now", "now.permitted"),
+        column("why not", "now.why"),
+        column("decision", "now.decision"),
+        column("grant", "grant"),
+        column("effect class", "effect"),
+        column("a person is asked", "approve"),
+    ];
+    screen.object(found, &fields)?;
+    if !screen.is_json() {
+        screen.line("\nNot judged here: arguments, limits of rate and spending, and a person's answer.")?;
+    }
+    Ok(if permitted { Exit::Done } else { Exit::Refused })
 }
 
 /// What is wrong with a text, one line each; a text that could not be added is a wrong input.

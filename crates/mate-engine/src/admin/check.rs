@@ -7,6 +7,7 @@ use mate_model::{
     containment::{LimitKind, Limits},
     records::TaskPolicy,
 };
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// The most characters of a path, an address, an argument.
@@ -166,6 +167,11 @@ pub fn open_address(text: &str) -> Result<(), &'static str> {
 pub fn open_words(words: &[String]) -> Result<(), &'static str> {
     const WHY: &str = "hold a credential, and words of a command are kept in clear and seen by other programs: let the \
         program read it from a variable, with --secret-env NAME";
+    let known = mate_guard::Redactor::new(std::iter::empty::<&str>());
+    // What is left of a shape that is known: `ghp_...`, a bearer, a key in PEM.
+    if known.is_ok_and(|known| words.iter().any(|word| matches!(known.redact(word), Cow::Owned(_)))) {
+        return Err(WHY);
+    }
     for (at, word) in words.iter().enumerate() {
         let option = word.starts_with('-');
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
@@ -366,6 +372,7 @@ mod tests {
             "env API_KEY=hunter2-hunter2 x",
             "x http://127.0.0.1/?sig=a&b=c",
             "x http://u:p@127.0.0.1/",
+            "x ghp_0123456789abcdefghij0123456789abcdef",
         ] {
             assert!(words(bad).is_err(), "{bad}");
         }

@@ -26,6 +26,7 @@ mod rounds;
 mod settle;
 mod standing;
 pub(crate) use standing::{Asked, Standing, granted, lost_authority};
+mod try_call;
 mod twins;
 mod upstream_task;
 
@@ -40,6 +41,7 @@ pub(crate) use late::repeat_succeeded;
 pub use request::{Request, Tell};
 pub use settle::Ended;
 pub(crate) use settle::{detail, recorded, settled_event};
+pub use try_call::{Trial, Tried};
 
 use crate::{Engine, EngineError, Spill, settings::ApprovalSettings};
 use answers::Answerable;

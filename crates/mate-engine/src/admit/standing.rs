@@ -178,6 +178,21 @@ impl Standing {
         Ok(Self { version, task, lost, token_expires, grants, connections, pins, policies })
     }
 
+    /// As a task of this project would find it that `subject` describes, whose account and token have not lost anything.
+    pub(super) async fn imagined(
+        engine: &Engine,
+        project: ProjectId,
+        subject: Subject,
+    ) -> Result<Self, EngineError> {
+        let ledger = &engine.ledger;
+        let version = ledger.authorisation_version().await?;
+        let (grants, connections) = granted(ledger, project).await?;
+        let policies = policies(ledger, subject, &grants).await?;
+        let pins = Pins::of(engine.pins_in_force(project).await?);
+        let task = TaskId::new(uuid::Uuid::nil());
+        Ok(Self { version, task, lost: None, token_expires: None, grants, connections, pins, policies })
+    }
+
     /// The authorisation version that it was read under.
     pub(crate) const fn version(&self) -> i64 {
         self.version

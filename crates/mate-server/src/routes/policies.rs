@@ -9,10 +9,10 @@ use crate::{
     idempotent::{self, Made},
     problem::Problem,
     views,
-    wire::{AddPolicy, CheckPolicy, answer},
+    wire::{AddPolicy, CheckPolicy, TryPolicy, answer},
 };
 use axum::extract::State;
-use mate_engine::{EngineError, Verb};
+use mate_engine::{EngineError, Verb, admit::Trial};
 use mate_model::OperationId;
 
 const LIST: &str = "policies";
@@ -33,6 +33,12 @@ pub(super) fn routes(routes: Routes) -> Routes {
             Verb::PolicyCheck,
             check,
             Doc::shows::<answer::PolicyReport>().takes::<CheckPolicy>().unkeyed(),
+        )
+        .post(
+            "/projects/{project}/policies/try",
+            Verb::PolicyTry,
+            try_call,
+            Doc::shows::<answer::TriedCall>().takes::<TryPolicy>().unkeyed(),
         )
         .get(
             "/policies/explain/{operation}",
@@ -81,6 +87,18 @@ async fn check(
     Body(wish, _): Body<CheckPolicy>,
 ) -> Result<Answer, Problem> {
     Ok(Answer::ok(views::policy_report(&state.engine.check_policy(&caller.who, &wish.text).await?)))
+}
+
+/// Changes nothing.
+async fn try_call(
+    State(state): State<ServerState>,
+    caller: Caller,
+    Segments(project): Segments<String>,
+    Body(wish, _): Body<TryPolicy>,
+) -> Result<Answer, Problem> {
+    let TryPolicy { connection, tool, account, runtime, says_read_only } = wish;
+    let trial = Trial { project, connection, tool, account, runtime, says_read_only };
+    Ok(Answer::ok(views::of(&state.engine.try_call(&caller.who, &trial).await?)))
 }
 
 async fn explain(

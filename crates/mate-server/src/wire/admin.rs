@@ -185,6 +185,30 @@ pub struct CheckPolicy {
     pub text: String,
 }
 
+/// `POST /api/v1/projects/{project}/policies/try`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TryPolicy {
+    /// Of this connection, by name or id.
+    #[schema(value_type = shape::NameOrId)]
+    pub connection: String,
+    /// The upstream's own tool name.
+    #[schema(min_length = 1, max_length = 256)]
+    pub tool: String,
+    /// By a task that this account submitted, by name or id; yours if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<shape::NameOrId>)]
+    pub account: Option<String>,
+    /// In a session of this runtime, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<shape::Name>)]
+    pub runtime: Option<String>,
+    /// The upstream says of the tool that it only reads.
+    #[serde(default)]
+    #[schema(default = false)]
+    pub says_read_only: bool,
+}
+
 /// `POST /api/v1/connections/{connection}/rotate`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -15,6 +15,7 @@ mod task;
 pub use admin::{
     AddAccount, AddConnection, AddGrant, AddPolicy, AddProject, AddRuntime, AddToken, AuthorizeConnection,
     CheckPolicy, ConnectionAuthorized, RenewGrant, RevokeToken, RotateConnection, SetConnection, SetMember,
+    TryPolicy,
 };
 pub use approval::AnswerApproval;
 pub use artifact::{Publish, SetProject};

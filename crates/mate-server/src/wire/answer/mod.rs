@@ -28,7 +28,7 @@ pub use grant::{Grant, GrantWithPins, Pin, PinChange, PinnedField, Pins};
 pub use in_flight::{CallInFlight, InFlight};
 pub use operation::{Contradiction, Evidence, Operation};
 pub use other::{BrowserLink, Health, Readiness, SetAside};
-pub use policy::{Explanation, Finding, JudgedNow, Policy, PolicyReport, PolicyWithReport};
+pub use policy::{Explanation, Finding, JudgedNow, Policy, PolicyReport, PolicyWithReport, TriedCall};
 pub use project::{Project, ProjectWithUse};
 pub use report::{FileLeft, OperationLine, Report};
 pub use runtime::Runtime;

@@ -110,3 +110,33 @@ pub struct JudgedNow {
     /// What decides.
     pub decision: Value,
 }
+
+/// What would be decided now of a call that nobody has made.
+#[derive(Debug, ToSchema)]
+pub struct TriedCall {
+    /// The project.
+    #[schema(value_type = shape::ProjectId)]
+    pub project: String,
+    /// The connection.
+    #[schema(value_type = shape::ConnectionId)]
+    pub connection: String,
+    /// Its name.
+    pub connection_name: String,
+    /// The tool.
+    pub tool: String,
+    /// The name of the account whose task would call.
+    pub account_name: String,
+    /// The grant that would be used.
+    #[schema(value_type = Option<shape::GrantId>)]
+    pub grant: Option<String>,
+    /// The effect class that the call would have.
+    #[schema(value_type = Option<shape::EffectClass>)]
+    pub effect: Option<String>,
+    /// When a person would be asked.
+    #[schema(value_type = Option<shape::ApprovalMode>)]
+    pub approve: Option<String>,
+    /// Whether a policy may look at arguments of the tool: then it may decide otherwise of a real call.
+    pub arguments_matter: bool,
+    /// The decision.
+    pub now: JudgedNow,
+}
