@@ -36,6 +36,7 @@ mod deadlines;
 mod death;
 #[cfg(test)]
 mod first_light;
+#[cfg(test)]
 mod foresight;
 #[cfg(test)]
 mod generated;
