@@ -18,7 +18,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-/// The most connections at a time, of both ways in together; more wait to be accepted.
+/// The most connections at a time, of both ways in together, where there are files for them; more wait to be accepted.
 pub(super) const CONNECTIONS: usize = 4_096;
 
 /// A listener whose connections are counted.

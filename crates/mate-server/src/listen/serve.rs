@@ -20,7 +20,7 @@ pub async fn serve(state: ServerState, listeners: Listeners, shutdown: Cancellat
     let Listeners { tcp, unix, address, path } = listeners;
     let spans = state.spans;
     let state = state.listening_on(address, shutdown.clone());
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Arc::new(Semaphore::new(connections()));
     let service = router(state).into_make_service_with_connect_info::<Peer>();
     let tcp = Door { listener: tcp, places: Arc::clone(&places), spans };
     let unix = Door { listener: unix, places, spans };
@@ -34,6 +34,18 @@ pub async fn serve(state: ServerState, listeners: Listeners, shutdown: Cancellat
     served
 }
 
+/// The most connections at a time: half of the files that this process may have open stay for the stores.
+fn connections() -> usize {
+    let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    files(&limits).map_or(CONNECTIONS, |files| (files / 2).clamp(1, CONNECTIONS))
+}
+
+/// How many files a process with these limits may have open; none where that is not limited or not said.
+fn files(limits: &str) -> Option<usize> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
 async fn bounded(
     serving: impl Future<Output = io::Result<()>>,
     shutdown: &CancellationToken,
@@ -44,5 +56,19 @@ async fn bounded(
             tracing::warn!("requests were cut off after {} s of waiting for their end", GRACE.as_secs());
             Ok(())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stores_keep_half_of_the_files() {
+        let limits = "Max processes             63432    63432    processes\nMax open files            1024                 524288               files\n";
+        assert_eq!(files(limits), Some(1_024));
+        assert_eq!(files("Max open files            unlimited            unlimited            files"), None);
+        assert_eq!(files(""), None);
+        assert!((1..=CONNECTIONS).contains(&connections()));
     }
 }

@@ -26,8 +26,8 @@ const LEAST: usize = 5;
 /// some chunks, and no more.
 const LONG: usize = 16 << 10;
 
-/// Without an event for this long, a heartbeat is sent.
-const SILENCE: Duration = Duration::from_secs(15);
+/// Without an event for this long, a heartbeat is sent; microseconds.
+const SILENCE: i64 = 15_000_000;
 /// How long is waited after a failure, and how often in a row the stores may fail before the stream ends.
 const AGAIN: Duration = Duration::from_millis(250);
 const PATIENCE: u32 = 40;
@@ -74,6 +74,8 @@ struct Live {
     moved: bool,
     news: Arc<Notify>,
     failures: u32,
+    /// When something was sent last, by the monotonic clock.
+    spoke: i64,
     first: Option<BytesMut>,
     over: bool,
     _place: OwnedSemaphorePermit,
@@ -104,6 +106,7 @@ pub(super) fn open(state: &ServerState, about: About) -> Result<Response, Proble
         moved: true,
         news,
         failures: 0,
+        spoke: state.engine.clock.monotonic(),
         first: Some(first),
         over: false,
         _place: place,
@@ -132,6 +135,12 @@ fn too_many() -> Problem {
 impl Live {
     /// The next chunk; none when the stream is over.
     async fn next(&mut self) -> Option<Bytes> {
+        let chunk = self.chunk().await;
+        self.spoke = self.state.engine.clock.monotonic();
+        chunk
+    }
+
+    async fn chunk(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take() {
             return Some(first.freeze());
         }
@@ -263,8 +272,10 @@ impl Live {
         Some(self.last(if closed { "closed" } else { "problem" }, &Problem::from(error)))
     }
 
-    /// Waits for news, or a while after a failure; false when nothing has happened for long.
+    /// Waits for news, or a while after a failure; false when nothing was sent for long.
     async fn wait(&mut self) -> bool {
+        let left = self.spoke.saturating_add(SILENCE).saturating_sub(self.state.engine.clock.monotonic());
+        let silence = Duration::from_micros(u64::try_from(left).unwrap_or(0));
         let news = async {
             if self.failures > 0 {
                 tokio::time::sleep(AGAIN).await;
@@ -275,7 +286,7 @@ impl Live {
         tokio::select! {
             () = news => true,
             () = self.state.shutdown.cancelled() => true,
-            () = tokio::time::sleep(SILENCE) => false,
+            () = tokio::time::sleep(silence) => false,
         }
     }
 }
