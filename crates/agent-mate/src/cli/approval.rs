@@ -52,7 +52,7 @@ pub(crate) enum ApprovalVerb {
 }
 
 /// An approval's fields as they are shown to people.
-const FIELDS: [Column; 21] = [
+pub(super) const FIELDS: [Column; 21] = [
     column("id", "id"),
     column("state", "state"),
     column("for", "kind"),

@@ -4,6 +4,7 @@ use super::{
     account::AccountVerb, approval::ApprovalVerb, artifact::ArtifactVerb, connection::ConnectionVerb,
     grant::GrantVerb, input, open::OpenArgs, operation::OperationVerb, policy::PolicyVerb,
     project::ProjectVerb, runtime::RuntimeVerb, session::SessionVerb, task::TaskVerb, token::TokenVerb,
+    top::TopArgs,
 };
 use crate::bench;
 use clap::{Args, Parser, Subcommand};
@@ -120,6 +121,8 @@ pub(crate) struct DemoArgs {
 pub(crate) enum ClientCommand {
     /// Open the dashboard in a browser, signed in
     Open(OpenArgs),
+    /// What needs you, what runs and what waits, live
+    Top(TopArgs),
     /// Agent programs that exist already, and how to launch them
     #[command(subcommand)]
     Runtime(RuntimeVerb),

@@ -98,7 +98,7 @@ fn widths(strips: &[Strip], width: Option<usize>) -> Vec<usize> {
 }
 
 /// The beginning of a line, in so many columns; `…` where something is missing.
-fn cut(line: &str, width: usize) -> String {
+pub(super) fn cut(line: &str, width: usize) -> String {
     if line.width() <= width {
         return line.to_owned();
     }

@@ -38,6 +38,7 @@ mod task_resume;
 mod task_stop_all;
 mod task_watch;
 mod token;
+mod top;
 mod words;
 
 pub(crate) use doctor::{Check, doctor};
@@ -81,6 +82,7 @@ impl Context {
 pub(crate) async fn run(command: ClientCommand, context: &Context) -> Result<Exit, Failure> {
     match command {
         ClientCommand::Open(arguments) => open::run(arguments, context).await,
+        ClientCommand::Top(arguments) => top::run(arguments, context).await,
         ClientCommand::Runtime(verb) => runtime::run(verb, context).await,
         ClientCommand::Project(verb) => project::run(verb, context).await,
         ClientCommand::Connection(verb) => connection::run(verb, context).await,

@@ -122,7 +122,7 @@ pub(crate) async fn run(verb: OperationVerb, context: &Context) -> Result<Exit, 
 }
 
 /// An operation's fields as they are shown to people.
-const FIELDS: [Column; 36] = [
+pub(super) const FIELDS: [Column; 36] = [
     column("id", "id"),
     column("state", "state"),
     column("detail", "detail"),

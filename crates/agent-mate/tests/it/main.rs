@@ -99,6 +99,8 @@ mod survival;
 #[cfg(test)]
 mod tenants;
 #[cfg(test)]
+mod top;
+#[cfg(test)]
 mod upstream_tasks;
 #[cfg(test)]
 mod verifying;

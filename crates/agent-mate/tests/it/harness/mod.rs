@@ -6,6 +6,7 @@ mod http;
 mod processes;
 mod record;
 mod serve;
+mod terminal;
 mod wait;
 mod watchdog;
 mod world;
