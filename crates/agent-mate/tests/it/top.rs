@@ -37,7 +37,7 @@ fn g03_leave_is_given_from_a_terminal_after_a_question_alone(store: Store) {
     assert!(place("NEEDS YOU") < place("RUNNING"), "{screen}");
     // What is pasted presses nothing, and what was typed ahead answers nothing.
     top.press("\u{1b}[200~ay\u{1b}[201~ay");
-    let asked = top.until_shows("Allow demo/note");
+    let asked = top.until_asked("Allow demo/note");
     assert!(asked.contains("for this one call? y/n"), "{asked}");
     top.press("n");
     top.until_shows("Nothing was done.");
@@ -45,7 +45,7 @@ fn g03_leave_is_given_from_a_terminal_after_a_question_alone(store: Store) {
         open_approvals(&world).len() == 1 && world.count("begin", "note") == 0
     });
     top.press("a");
-    top.until_shows("y/n");
+    top.until_asked("y/n");
     top.press("y");
     let (ended, code) = world.wait(&task);
     assert_eq!((code, world.count("begin", "note")), (0, 1), "{ended}");
@@ -65,7 +65,7 @@ fn a_call_is_denied_with_a_reason_that_the_agent_is_told() {
     let open = top.until_shows("digest");
     assert!(open.contains("text, 1 character"), "{open}");
     top.press("d");
-    top.until_shows("A reason");
+    top.until_asked("A reason");
     top.press("not todaz\u{7f}y\r");
     top.until_shows("Refused; the agent is told.");
     let (ended, code) = world.wait(&task);
@@ -96,7 +96,7 @@ fn a_running_task_is_seen_with_its_calls_and_asked_to_stop() {
     top.until_shows("RUNNING");
     top.resize(24, 140);
     top.press("s");
-    top.until_shows(&format!("Ask {task} to stop? y/n"));
+    top.until_asked(&format!("Ask {task} to stop? y/n"));
     assert_eq!(world.ok(&["task", "show", &task])["state"], "running");
     top.press("y");
     assert_eq!(world.wait(&task).0["state"], "stopped");

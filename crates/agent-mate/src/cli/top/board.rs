@@ -12,6 +12,8 @@ use mate_guard::text;
 const PAGE: usize = 10;
 /// The longest reason that is typed here; characters.
 const REASON: usize = 500;
+/// So soon after a question a yes was typed before it could be read; microseconds.
+const UNREAD: i64 = 300_000;
 
 /// What a key asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub(super) struct Question {
     pub(super) words: String,
     /// What was typed as the reason, where one may be given: then Enter means yes, else `y`.
     pub(super) reason: Option<String>,
+    /// When it was asked, on the clock that never goes back.
+    asked: i64,
 }
 
 /// Everything that is not on the coordinator's side.
@@ -106,8 +110,8 @@ impl Board {
         self.open.as_ref().map(|open| &open.item).or_else(|| self.picture.items().nth(self.place))
     }
 
-    /// Takes a key.
-    pub(super) fn key(&mut self, key: Key) -> Wish {
+    /// Takes a key that was pressed at a moment of the clock that never goes back.
+    pub(super) fn key(&mut self, key: Key, now: i64) -> Wish {
         if key == Key::Interrupt {
             return Wish::Quit;
         }
@@ -119,7 +123,7 @@ impl Board {
         }
         self.note.clear();
         if let Some(question) = self.question.take() {
-            return self.answer(question, key);
+            return self.answer(question, key, now);
         }
         if std::mem::take(&mut self.help) {
             return Wish::Nothing;
@@ -128,7 +132,7 @@ impl Board {
             Key::Char('?') => self.help = true,
             Key::Char('q') | Key::Escape if self.open.is_some() => self.open = None,
             Key::Char('q') => return Wish::Quit,
-            Key::Char(letter @ ('a' | 'd' | 's')) => self.ask(letter),
+            Key::Char(letter @ ('a' | 'd' | 's')) => self.ask(letter, now),
             Key::Enter | Key::Char('l') if self.open.is_none() => return self.enter(),
             Key::Char('h') => self.open = None,
             Key::Up | Key::Char('k') => self.walk(|place| place.saturating_sub(1)),
@@ -169,18 +173,24 @@ impl Board {
     }
 
     /// Asks before anything is done.
-    fn ask(&mut self, letter: char) {
+    fn ask(&mut self, letter: char, now: i64) {
         let Some(item) = self.subject() else { return };
         match Act::of(letter, item) {
             Ok((act, words)) => {
                 let reason = act.takes_reason().then(String::new);
-                self.question = Some(Question { act, words, reason });
+                self.question = Some(Question { act, words, reason, asked: now });
             }
             Err(why) => why.clone_into(&mut self.note),
         }
     }
 
-    fn answer(&mut self, mut question: Question, key: Key) -> Wish {
+    fn answer(&mut self, mut question: Question, key: Key, now: i64) -> Wish {
+        let decides =
+            if question.reason.is_some() { key == Key::Enter } else { matches!(key, Key::Char('y' | 'Y')) };
+        if decides && now - question.asked < UNREAD {
+            self.question = Some(question);
+            return Wish::Nothing;
+        }
         let Some(reason) = &mut question.reason else {
             if matches!(key, Key::Char('y' | 'Y')) {
                 return Wish::Do(question.act);

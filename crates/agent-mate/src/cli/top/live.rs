@@ -193,18 +193,13 @@ impl<'a> Live<'a> {
     /// Takes keys; whether somebody quits.
     fn keys(&mut self, keys: Vec<Key>, terminal: &mut Terminal) -> Result<bool, Failure> {
         for key in keys {
-            let asked = self.board.question.is_some();
-            match self.board.key(key) {
+            match self.board.key(key, self.context.screen.clock.monotonic()) {
                 Wish::Nothing => {}
                 Wish::Quit => return Ok(true),
                 Wish::Redraw => terminal.forget(),
                 Wish::Look => self.due = 0,
                 Wish::Suspend => suspend(terminal)?,
                 Wish::Do(act) => self.act(act),
-            }
-            // What was typed before the question was seen is no answer to it.
-            if !asked && self.board.question.is_some() {
-                break;
             }
         }
         Ok(false)

@@ -1,6 +1,6 @@
 //! A command on a pseudo terminal, with keys to press and a screen to read.
 
-use super::{World, until};
+use super::{World, until, while_true};
 use std::{
     fs,
     io::{Read as _, Write as _},
@@ -8,6 +8,7 @@ use std::{
     process::{Child, ChildStdin, Command, Stdio},
     sync::{Arc, Mutex},
     thread,
+    time::Duration,
 };
 
 /// A command that has a terminal; ended when dropped, with what it started.
@@ -77,6 +78,13 @@ impl Terminal {
     /// Waits until a person sees this; the whole screen.
     pub(crate) fn until_shows(&self, what: &str) -> String {
         self.until(what, |screen| screen.contains(what))
+    }
+
+    /// Waits for a question, as long as a person needs to read it: a yes that comes before is not heard.
+    pub(crate) fn until_asked(&self, question: &str) -> String {
+        let screen = self.until_shows(question);
+        while_true("the question stays", Duration::from_millis(400), || self.screen().contains(question));
+        screen
     }
 
     /// Waits until what a person sees is so; the whole screen.
