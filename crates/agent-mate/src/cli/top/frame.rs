@@ -55,8 +55,8 @@ pub(super) fn frame(board: &mut Board, (rows, columns): (usize, usize), screen: 
     lines.truncate(room + 1);
     lines.resize(room + 1, Line::default());
     lines.extend(foot);
-    lines.truncate(rows);
-    lines
+    // Where there is no room for both, a question goes before the counts.
+    lines.split_off(lines.len().saturating_sub(rows))
 }
 
 fn head(board: &Board, columns: usize, screen: &Screen) -> Line {

@@ -7,6 +7,8 @@ mod keys;
 mod live;
 mod picture;
 mod terminal;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use super::{
