@@ -30,13 +30,13 @@ fn g03_leave_is_given_from_a_terminal_after_a_question_alone(store: Store) {
     let world = asking(store);
     let task = id(&world.submit(&json!([note("a"), {"text": "done"}])));
     let mut top = world.on_terminal(&["top"], 24, 110);
-    let screen = top.until_shows("demo/note");
+    let screen = top.until_shows("1 need you");
     assert!(screen.contains("1 need you · 1 running · 0 waiting"), "{screen}");
     assert!(screen.contains("waiting approval"), "{screen}");
     let place = |word: &str| screen.find(word).unwrap_or_else(|| panic!("no {word}: {screen}"));
     assert!(place("NEEDS YOU") < place("RUNNING"), "{screen}");
     // What is pasted presses nothing, and what was typed ahead answers nothing.
-    top.press("\u{1b}[200~ay\u{1b}[201~ay");
+    top.press("g\u{1b}[200~ay\u{1b}[201~ay");
     let asked = top.until_asked("Allow demo/note");
     assert!(asked.contains("for this one call? y/n"), "{asked}");
     top.press("n");
@@ -59,9 +59,9 @@ fn a_call_is_denied_with_a_reason_that_the_agent_is_told() {
     let world = asking(Store::Sqlite);
     let task = id(&world.submit(&json!([note("a"), {"text": "done"}])));
     let mut top = world.on_terminal(&["top", "--project", "default"], 24, 110);
-    top.until_shows("demo/note");
+    top.until_shows("1 need you");
     // Opened, it shows the exact request, and is answered there as well.
-    top.press("\r");
+    top.press("g\r");
     let open = top.until_shows("digest");
     assert!(open.contains("text, 1 character"), "{open}");
     top.press("d");
@@ -131,7 +131,7 @@ fn f115_what_others_wrote_never_reaches_the_terminal_raw() {
     let world = World::new(Store::Sqlite);
     let hostile = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}1;1H\u{202e}evil\r\nNEEDS YOU\n  forged";
     let task = id(&world.ok(&["task", "add", "--project", "default", hostile]));
-    let mut top = world.on_terminal(&["top"], 30, 120);
+    let mut top = world.on_terminal(&["top"], 30, 160);
     let list = top.until_shows("proposed");
     assert!(list.contains("\\u{1b}]0;owned\\u{7}"), "{list}");
     assert_eq!(list.lines().filter(|line| line.contains("forged")).count(), 1, "{list}");
