@@ -3,7 +3,7 @@
 use super::{
     board::Board,
     terminal::Line,
-    words::{detail, parts, table},
+    words::{With, detail, parts, table},
 };
 use crate::cli::{Screen, layout::cut, show::utc};
 use anstyle::{AnsiColor, Color, Style};
@@ -103,6 +103,7 @@ fn foot(board: &Board, columns: usize, rows: usize) -> Vec<Line> {
 
 fn tables(board: &Board, room: usize, columns: usize, screen: &Screen) -> Vec<Line> {
     let width = columns.saturating_sub(MARKS.0.len());
+    let with = With { ids: false, projects: board.picture.of_several() };
     let (mut lines, mut chosen, mut place) = (Vec::new(), 0, 0);
     for (title, items) in parts(&board.picture) {
         if items.is_empty() {
@@ -111,7 +112,7 @@ fn tables(board: &Board, room: usize, columns: usize, screen: &Screen) -> Vec<Li
         if !lines.is_empty() {
             lines.push(Line::default());
         }
-        let (table, _) = table(title, items, false, Some(width), screen.clock.now());
+        let (table, _) = table(title, items, with, Some(width), screen.clock.now());
         for (row, text) in table.into_iter().enumerate() {
             let is_chosen = row > 0 && place == board.place();
             if is_chosen {

@@ -82,7 +82,8 @@ pub(super) async fn run<'a>(
     let mut terminal = Terminal::take(&context.screen)?;
     loop {
         live.begin_look();
-        terminal.draw(frame(&mut live.board, Terminal::size(), &context.screen))?;
+        let size = Terminal::size();
+        terminal.draw(frame(&mut live.board, size, &context.screen), size)?;
         let pause = live.pause();
         let news = tokio::select! {
             read = input.read(&mut bytes) => match read {

@@ -18,7 +18,7 @@ use super::{
 use clap::Args;
 use picture::{Looker, Picture};
 use std::io::IsTerminal;
-use words::{parts, table};
+use words::{With, parts, table};
 
 /// `top`
 #[derive(Args, Debug)]
@@ -52,13 +52,14 @@ pub(crate) async fn run(arguments: TopArgs, context: &Context) -> Result<Exit, F
 /// The tables, with ids, as other commands print theirs.
 fn once(picture: &Picture, context: &Context) -> Result<(), Failure> {
     let screen = &context.screen;
+    let with = With { ids: true, projects: picture.of_several() };
     let mut gone = Vec::new();
     let mut first = true;
     for (title, items) in parts(picture).into_iter().filter(|(_, items)| !items.is_empty()) {
         if !std::mem::take(&mut first) {
             screen.line("")?;
         }
-        let (lines, dropped) = table(title, items, true, screen.width, screen.clock.now());
+        let (lines, dropped) = table(title, items, with, screen.width, screen.clock.now());
         for line in lines {
             screen.line(&line)?;
         }

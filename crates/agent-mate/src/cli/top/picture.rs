@@ -121,6 +121,12 @@ impl Picture {
         self.needs.iter().chain(&self.running).chain(&self.waiting)
     }
 
+    /// Whether it is of more than one project.
+    pub(super) fn of_several(&self) -> bool {
+        let first = self.items().next().map(|item| &item.project);
+        self.items().any(|item| Some(&item.project) != first)
+    }
+
     /// As `--json` prints it.
     pub(super) fn document(&self, now: Micros) -> Value {
         let all = |items: &[Item]| items.iter().map(Item::document).collect::<Vec<_>>();

@@ -25,6 +25,7 @@ pub(super) struct Terminal {
     screen: Screen,
     before: Termios,
     shown: Vec<Line>,
+    size: (usize, usize),
     taken: bool,
 }
 
@@ -32,7 +33,8 @@ impl Terminal {
     /// Takes the terminal.
     pub(super) fn take(screen: &Screen) -> Result<Self, Failure> {
         let before = tcgetattr(io::stdin()).map_err(|error| strange(&error.into()))?;
-        let mut terminal = Self { screen: screen.clone(), before, shown: Vec::new(), taken: false };
+        let mut terminal =
+            Self { screen: screen.clone(), before, shown: Vec::new(), size: (0, 0), taken: false };
         terminal.enter()?;
         Ok(terminal)
     }
@@ -68,8 +70,12 @@ impl Terminal {
         self.shown.clear();
     }
 
-    /// Draws what is different.
-    pub(super) fn draw(&mut self, lines: Vec<Line>) -> Result<(), Failure> {
+    /// Draws what is different; in another size, everything.
+    pub(super) fn draw(&mut self, lines: Vec<Line>, size: (usize, usize)) -> Result<(), Failure> {
+        if size != self.size {
+            self.size = size;
+            self.forget();
+        }
         if lines == self.shown {
             return Ok(());
         }
@@ -79,15 +85,12 @@ impl Terminal {
                 continue;
             }
             let Line { style, text } = line;
-            // Writing to a String does not fail.
+            // Erased first: after a full line the cursor is still on its last character. Writing to a String does not fail.
             let _ = if self.screen.colour {
-                write!(bytes, "\x1b[{};1H\x1b[0m{style}{text}{style:#}\x1b[K", place + 1)
+                write!(bytes, "\x1b[{};1H\x1b[0m\x1b[2K{style}{text}{style:#}", place + 1)
             } else {
-                write!(bytes, "\x1b[{};1H{text}\x1b[K", place + 1)
+                write!(bytes, "\x1b[{};1H\x1b[2K{text}", place + 1)
             };
-        }
-        if lines.len() < self.shown.len() {
-            let _ = write!(bytes, "\x1b[{};1H\x1b[J", lines.len() + 1);
         }
         self.shown = lines;
         self.screen.raw(bytes.as_bytes())

@@ -21,11 +21,20 @@ pub(super) fn parts(picture: &Picture) -> [(&'static str, &[Item]); 3] {
     [("NEEDS YOU", &picture.needs), ("RUNNING", &picture.running), ("WAITING", &picture.waiting)]
 }
 
-/// One of the tables, and the columns that found no room in the width. With ids where no line can be opened.
+/// Columns that a table has only where they are of use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct With {
+    /// Ids: where no line can be opened.
+    pub(super) ids: bool,
+    /// Projects: where there are several.
+    pub(super) projects: bool,
+}
+
+/// One of the tables, and the columns that found no room in the width.
 pub(super) fn table(
     title: &'static str,
     items: &[Item],
-    ids: bool,
+    with: With,
     width: Option<usize>,
     now: Micros,
 ) -> (Vec<String>, Vec<&'static str>) {
@@ -56,8 +65,10 @@ pub(super) fn table(
     if running || waiting {
         strips.push(strip("RUNTIME", 6, &|item| text_at(&item.value, "runtime_name").to_owned()));
     }
-    strips.push(strip("PROJECT", 7, &|item| item.project.clone()));
-    if ids {
+    if with.projects {
+        strips.push(strip("PROJECT", 7, &|item| item.project.clone()));
+    }
+    if with.ids {
         strips.push(strip("ID", 0, &|item| item.id().to_owned()));
     }
     let (table, dropped) = layout::table(strips, width);
