@@ -28,7 +28,13 @@ const SCHEMES: [&str; 14] = [
     "dpop",
 ];
 /// What a word of a name ends with whose value is a secret, in small letters: `apikey`, `clientsecret`.
-const ENDS: [&str; 8] = ["key", "token", "secret", "password", "passwd", "pwd", "passphrase", "signature"];
+const ENDS: [&str; 7] = ["token", "secret", "password", "passwd", "pwd", "passphrase", "signature"];
+/// English words that end with `key` and have nothing to do with one: `monkey=banana` keeps its value. Every other word that
+/// ends so counts as a key: a name that is not known hides more, not less.
+const NO_KEYS: [&str; 13] = [
+    "monkey", "donkey", "turkey", "hockey", "jockey", "whiskey", "hotkey", "smokey", "mickey", "hickey",
+    "lackey", "dickey", "buckey",
+];
 /// Whole words of such a name.
 const WORDS: [&str; 10] = [
     "auth",
@@ -59,7 +65,11 @@ pub fn names_secret(name: &str) -> bool {
             word.push(c.to_ascii_lowercase());
         }
     }
-    words.iter().any(|word| WORDS.contains(&word.as_str()) || ENDS.iter().any(|end| word.ends_with(end)))
+    let is_key = |word: &str| word.ends_with("key") && !NO_KEYS.contains(&word);
+    words
+        .iter()
+        .map(String::as_str)
+        .any(|word| WORDS.contains(&word) || is_key(word) || ENDS.iter().any(|end| word.ends_with(end)))
 }
 
 /// What of `secret` is to be hidden also where it stands by itself.
@@ -192,6 +202,12 @@ mod tests {
             "--token",
         ] {
             assert!(names_secret(name), "{name}");
+        }
+        for name in ["x-key", "apiKey", "monkey_key", "deploykey", "primarykey"] {
+            assert!(names_secret(name), "{name}");
+        }
+        for name in ["monkey", "--monkey", "turkeyName", "hockey_team"] {
+            assert!(!names_secret(name), "{name}");
         }
         for name in ["author", "design", "keyboard", "max_tokens", "region", "passenger", "codec", ""] {
             assert!(!names_secret(name), "{name}");
