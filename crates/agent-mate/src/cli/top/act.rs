@@ -50,7 +50,7 @@ impl Act {
             ('d', Why::Proposed) => {
                 Ok((Self::Reject(id, None), format!("Reject the task: {about}? A reason:")))
             }
-            ('s', Why::Running | Why::Waiting | Why::Approval) => {
+            ('s', Why::Running | Why::Waiting | Why::Approval | Why::SetAside) => {
                 let task = item.task().to_owned();
                 let words = format!("Ask {} to stop?", text::line(&task, WORDS));
                 Ok((Self::Stop(task), words))

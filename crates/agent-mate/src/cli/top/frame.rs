@@ -5,7 +5,11 @@ use super::{
     terminal::Line,
     words::{With, detail, parts, table},
 };
-use crate::cli::{Screen, layout::cut, show::utc};
+use crate::cli::{
+    Screen,
+    layout::{cut, hanging},
+    show::utc,
+};
 use anstyle::{AnsiColor, Color, Style};
 use mate_guard::text;
 use unicode_width::UnicodeWidthChar;
@@ -19,7 +23,7 @@ const MARKS: (&str, &str) = ("> ", "  ");
 /// The most lines of a question.
 const QUESTION: usize = 8;
 
-const HELP: [&str; 13] = [
+const HELP: [&str; 11] = [
     "j, k, arrows      move, or scroll what is open",
     "Page Up, Page Down, g, G",
     "Enter             open: all that is known of it",
@@ -27,12 +31,12 @@ const HELP: [&str; 13] = [
     "a                 allow the call, or approve the task: asks before",
     "d                 deny the call, or reject the task: a reason, then Enter",
     "s                 ask the task to stop: asks before",
-    "Ctrl-L            draw everything again",
+    "Ctrl-L, Ctrl-Z    draw everything again, suspend",
     "q, Ctrl-C         quit: whatever runs goes on",
     "",
-    "What needs somebody comes first: requests for leave, calls and tasks of which nobody knows how they",
-    "ended, sessions that are set aside, tasks to approve, failures of the last day. Then what runs, with its",
-    "calls in flight; then what waits for its session or a limit.",
+    "What needs somebody comes first: requests for leave, calls and tasks of which nobody knows how they ended, sessions that are \
+     set aside, tasks to approve, failures of the last day. Then what runs, with its calls in flight; then what waits for its \
+     session or a limit.",
 ];
 
 /// Draws the board in so many lines and columns.
@@ -42,7 +46,7 @@ pub(super) fn frame(board: &mut Board, (rows, columns): (usize, usize), screen: 
     board.page = room;
     let body = if board.help {
         HELP.iter()
-            .flat_map(|line| fold(line, columns))
+            .flat_map(|line| broken(line, columns))
             .map(|text| Line { text, ..Line::default() })
             .collect()
     } else if board.open.is_some() {
@@ -148,6 +152,12 @@ fn opened(board: &mut Board, room: usize, columns: usize, screen: &Screen) -> Ve
     open.scroll = open.scroll.min(lines.len().saturating_sub(room));
     let shown = lines.into_iter().skip(open.scroll).take(room);
     shown.map(|text| Line { text, ..Line::default() }).collect()
+}
+
+/// Our own words, broken between them.
+fn broken(line: &str, columns: usize) -> Vec<String> {
+    let hanging = hanging(line, 0, Some(columns));
+    hanging.split('\n').flat_map(|line| fold(line, columns)).collect()
 }
 
 /// A line in pieces that fit the width: nothing of it is lost.
