@@ -113,6 +113,17 @@ enum Rung {
     Bury,
 }
 
+/// How long the keeper may take to hear a wish; a frozen one never does.
+const HEARD: Duration = Duration::from_secs(2);
+
+/// Why the keeper did not take the wish, if it did not.
+async fn asked<E: std::fmt::Display>(wish: impl Future<Output = Result<(), E>>) -> Option<String> {
+    match tokio::time::timeout(HEARD, wish).await {
+        Ok(told) => told.err().map(|error| error.to_string()),
+        Err(_) => Some(format!("the keeper did not hear it within {} s", HEARD.as_secs())),
+    }
+}
+
 /// The ladder: cancel, close the input, SIGTERM, SIGKILL of the container, each after its grace period.
 pub(super) struct Ladder {
     next: Option<Rung>,
@@ -142,10 +153,17 @@ impl Ladder {
         self.wait = Box::pin(tokio::time::sleep(Duration::ZERO));
     }
 
-    /// Takes the next step when its time has come, and says which it was. Never ends while there is none.
-    pub(super) async fn step(&mut self) -> Result<Step> {
-        let Some(rung) = self.next else { return std::future::pending().await };
+    /// Waits until the next step's time has come; for ever while there is none. May be dropped: nothing was taken yet.
+    pub(super) async fn due(&mut self) {
+        if self.next.is_none() {
+            std::future::pending::<()>().await;
+        }
         self.wait.as_mut().await;
+    }
+
+    /// Takes the step that is due, and says which it was. Not to be dropped on the way: a step that was taken is told.
+    pub(super) async fn take(&mut self) -> Step {
+        let Some(rung) = self.next else { return Step::Bury };
         let (name, next, grace) = match rung {
             Rung::Cancel => ("cancel", Some(Rung::CloseInput), self.grace.cancel_seconds),
             Rung::CloseInput => ("close_input", Some(Rung::Term), self.grace.close_seconds),
@@ -161,15 +179,10 @@ impl Ladder {
                 self.agent.close_input();
                 None
             }
-            Rung::Term => self
-                .container
-                .signal(self.process, SignalKind::Term)
-                .await
-                .err()
-                .map(|error| error.to_string()),
-            Rung::Bury => return Ok(Step::Bury),
-            Rung::Kill => self.container.kill_all().await.err().map(|error| error.to_string()),
+            Rung::Term => asked(self.container.signal(self.process, SignalKind::Term)).await,
+            Rung::Bury => return Step::Bury,
+            Rung::Kill => asked(self.container.kill_all()).await,
         };
-        Ok(Step::Taken(json!({ "step": name, "refused": refused })))
+        Step::Taken(json!({ "step": name, "refused": refused }))
     }
 }

@@ -231,9 +231,11 @@ impl Worker {
                     }
                     ladder.wish(wish);
                 }
-                stepped = ladder.step() => {
+                () = ladder.due() => {
+                    // Outside the choice: whatever the step brings about is heard after it was told.
+                    let stepped = ladder.take().await;
                     mate_fault::point_async!("stop.step_taken");
-                    match stepped? {
+                    match stepped {
                         // A stop goes on while the journal cannot be written.
                         Step::Taken(told) => {
                             self.withdraw_asks();

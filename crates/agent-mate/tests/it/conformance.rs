@@ -2,6 +2,8 @@
 //!
 //! `docs/conformance.md` is what this finds. `AGENT_MATE_WRITE_DOCS=1` writes it anew.
 
+mod client;
+
 use crate::harness::{Store, World, program};
 use serde_json::Value;
 use std::{
@@ -86,24 +88,29 @@ fn suite(url: &str, revision: &str, into: &Path) -> Found {
     let mut found = Found::new();
     for folder in fs::read_dir(into).expect("results").filter_map(Result::ok) {
         let name = folder.file_name().into_string().expect("text");
-        let Some(name) = name.strip_prefix("server-") else { continue };
-        // The time is at the end, as `-2026-01-01T00-00-00-000Z`.
-        let scenario = &name[..name.len() - 25];
-        let checks = fs::read_to_string(folder.path().join("checks.json")).expect("checks");
-        let checks: Vec<Value> = serde_json::from_str(&checks).expect("checks");
-        let (passed, failed) = found.entry(scenario.to_owned()).or_default();
-        for check in checks {
-            match check["status"].as_str() {
-                Some("SUCCESS") => *passed += 1,
-                Some("FAILURE") => {
-                    eprintln!("{scenario}: {}: {}", check["id"], check["errorMessage"]);
-                    failed.push(check["id"].as_str().expect("an id").to_owned());
-                }
-                _ => {}
-            }
+        if let Some(name) = name.strip_prefix("server-") {
+            take(&mut found, name, &folder.path());
         }
     }
     found
+}
+
+/// Takes the checks of one scenario in. Its folder's name ends with the time, as `-2026-01-01T00-00-00-000Z`.
+fn take(found: &mut Found, name: &str, folder: &Path) {
+    let scenario = &name[..name.len() - 25];
+    let checks = fs::read_to_string(folder.join("checks.json")).expect("checks");
+    let checks: Vec<Value> = serde_json::from_str(&checks).expect("checks");
+    let (passed, failed) = found.entry(scenario.to_owned()).or_default();
+    for check in checks {
+        match check["status"].as_str() {
+            Some("SUCCESS") => *passed += 1,
+            Some("FAILURE") => {
+                eprintln!("{scenario}: {}: {}", check["id"], check["errorMessage"]);
+                failed.push(check["id"].as_str().expect("an id").to_owned());
+            }
+            _ => {}
+        }
+    }
 }
 
 /// One revision: what was found at the server by itself, and behind the bridge.

@@ -3,11 +3,11 @@
 use super::{
     Fault, Server,
     metadata::{demand_safe, is_local, split},
-    wire::{self, shown},
+    wire::{self, Answer, shown},
 };
-use crate::upstream::Hello;
+use crate::upstream::{is_refused, knocks};
 use http::header;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Who may give tokens, and for what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,9 +27,7 @@ pub struct Discovered {
 pub async fn discover(url: &str) -> Result<Discovered, Fault> {
     let local = is_local(url);
     demand_safe(url, local)?;
-    let greeting =
-        json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": &*Hello::ours(false) });
-    let answer = wire::post_json(url, &greeting).await?;
+    let answer = refusal(url).await?;
     let challenge = answer.headers.get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
     let named = challenge.and_then(|challenge| parameter(challenge, "resource_metadata"));
     let scope = challenge.and_then(|challenge| parameter(challenge, "scope"));
@@ -60,6 +58,21 @@ pub async fn discover(url: &str) -> Result<Discovered, Fault> {
         ))
     })?;
     Ok(Discovered { resource: canonical(url), scope, server })
+}
+
+/// The answer that refuses a caller without credentials; the one to the greeting where none does.
+async fn refusal(url: &str) -> Result<Answer, Fault> {
+    let mut first = None;
+    for knock in knocks() {
+        let answer = wire::knock(url, knock.headers, knock.body).await;
+        match (answer, &first) {
+            (Ok(answer), _) if is_refused(answer.status) => return Ok(answer),
+            (answer @ Err(_), None) => return answer,
+            (answer, None) => first = Some(answer),
+            (_, Some(_)) => {}
+        }
+    }
+    first.unwrap_or_else(|| Err(Fault::unfit("the server was not asked")))
 }
 
 async fn read(url: &str, json: &Value, asked: Option<String>, local: bool) -> Result<Discovered, Fault> {

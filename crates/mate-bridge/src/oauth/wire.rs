@@ -50,6 +50,15 @@ pub(super) async fn post_form(
     send(url, dress, Method::POST).await
 }
 
+/// Posts what has its own headers. The answer's body is not read: it may be a stream without end.
+pub(super) async fn knock(url: &str, headers: HeaderMap, body: String) -> Result<Answer, Fault> {
+    let dress = |request: Request| request.headers(headers).body(body);
+    let read = async |response: Response| {
+        Ok(Answer { status: response.status(), headers: response.headers().clone(), json: None })
+    };
+    exchange(url, dress, Method::POST, read).await
+}
+
 /// Posts a JSON document.
 pub(super) async fn post_json(url: &str, body: &Value) -> Result<Answer, Fault> {
     let dress = |request: Request| {
@@ -61,6 +70,15 @@ pub(super) async fn post_json(url: &str, body: &Value) -> Result<Answer, Fault> 
 }
 
 async fn send(url: &str, dress: impl FnOnce(Request) -> Request, method: Method) -> Result<Answer, Fault> {
+    exchange(url, dress, method, async |response| read(url, response).await).await
+}
+
+async fn exchange(
+    url: &str,
+    dress: impl FnOnce(Request) -> Request,
+    method: Method,
+    read: impl AsyncFnOnce(Response) -> Result<Answer, Fault>,
+) -> Result<Answer, Fault> {
     let endpoint =
         Endpoint::parse(url).map_err(|why| Fault::unfit(format!("{} cannot be used: {why}", shown(url))))?;
     let target: PathAndQuery = endpoint.target().clone();
@@ -70,7 +88,7 @@ async fn send(url: &str, dress: impl FnOnce(Request) -> Request, method: Method)
     let request = dress(request);
     let exchange = async {
         let response = client.send(&request, || true).await.map_err(|failed| unreached(url, &failed))?;
-        read(url, response).await
+        read(response).await
     };
     let late = || Fault::Unknown(format!("{} did not answer within {} s", shown(url), PATIENCE.as_secs()));
     tokio::time::timeout(PATIENCE, exchange).await.unwrap_or_else(|_| Err(late()))

@@ -38,6 +38,12 @@ pub async fn probe(spec: ConnectionSpec, spawner: Arc<dyn Spawner>, limits: Limi
         Ok(hello) => {
             probe.protocol = Some(hello.version.clone());
             tools::list(&*upstream, &hello, &spec, &limits, &mut probe).await;
+            let unlisted = probe.problem.as_ref().is_some_and(|problem| problem.code == Code::CannotList);
+            if let (true, Transport::Http(http)) = (unlisted, &spec.transport)
+                && let Some(refused) = second_look::refused(http, &limits).await
+            {
+                probe.problem = Some(refused);
+            }
         }
         Err(why) => {
             watched.settle(LAST_WORDS).await;

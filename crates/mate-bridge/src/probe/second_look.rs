@@ -5,10 +5,9 @@
 use super::{Code, Finding, explain};
 use crate::{
     config::{HttpSpec, Limits},
-    core::message,
-    upstream::{Door, Hello},
+    upstream::{Door, Knock, is_refused, knocks},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, uri::PathAndQuery};
 use mate_http::{Client, Endpoint, Failed, Request, Response, Trust};
 use std::time::Duration;
 
@@ -46,12 +45,7 @@ async fn look(spec: &HttpSpec) -> Result<Option<Finding>, Finding> {
     let target = endpoint.target().clone();
     let client = Client::new(endpoint, &Trust::Machine).map_err(|why| explain::unusable(&why))?;
     let client = Door::new(client, spec.live.clone());
-    let request = Request::new(Method::POST, target.clone())
-        .headers(own_headers(spec))
-        .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
-        .header(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"))
-        .body(message::write_request(0, "initialize", &Hello::ours(false)));
-    let response = client.send(&request, || true).await.map_err(|failed| unreached(&failed))?;
+    let response = knock(spec, &client, &target).await.map_err(|failed| unreached(&failed))?;
     if matches!(
         response.status(),
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::BAD_REQUEST
@@ -70,13 +64,69 @@ async fn look(spec: &HttpSpec) -> Result<Option<Finding>, Finding> {
             )));
         }
     }
-    let live = match &spec.live {
-        Some(live) => live.current().await.unwrap_or_default(),
-        None => Vec::new(),
+    Ok(answered(Shown::by(spec).await, &response))
+}
+
+/// Why a server that was greeted does not let its tools be listed, if that is who asks.
+pub(super) async fn refused(spec: &HttpSpec, limits: &Limits) -> Option<Finding> {
+    let look = async {
+        let endpoint = Endpoint::parse(&spec.url).ok()?;
+        let target = endpoint.target().clone();
+        let client = Door::new(Client::new(endpoint, &Trust::Machine).ok()?, spec.live.clone());
+        let response = knock(spec, &client, &target).await.ok()?;
+        if is_refused(response.status()) { answered(Shown::by(spec).await, &response) } else { None }
     };
-    let mut given = spec.headers.iter().chain(&live);
-    let authorised = given.any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-    Ok(answered(authorised, &response))
+    tokio::time::timeout(PATIENCE.min(limits.start), look).await.ok().flatten()
+}
+
+/// The first answer that refuses whoever asks; the answer to the greeting where none does.
+async fn knock(spec: &HttpSpec, client: &Door, target: &PathAndQuery) -> Result<Response, Failed> {
+    let mut first = None;
+    for Knock { headers, body } in knocks() {
+        let mut all = own_headers(spec);
+        all.extend(headers);
+        let request = Request::new(Method::POST, target.clone()).headers(all).body(body);
+        match client.send(&request, || true).await {
+            Ok(response) if is_refused(response.status()) => return Ok(response),
+            Ok(response) => {
+                // It is not read: the next one goes over a connection of its own.
+                client.forget();
+                first.get_or_insert(Ok(response));
+            }
+            Err(failed) => {
+                first.get_or_insert(Err(failed));
+                break;
+            }
+        }
+    }
+    first.unwrap_or(Err(Failed::CalledOff))
+}
+
+/// What a server was shown of who calls.
+#[derive(Clone, Copy)]
+enum Shown {
+    Nothing,
+    /// A header that somebody gave the connection.
+    Header,
+    /// A token from the connection's authorisation.
+    Authorisation,
+}
+
+impl Shown {
+    async fn by(spec: &HttpSpec) -> Self {
+        let authorises = |(name, _): &(String, String)| name.eq_ignore_ascii_case("authorization");
+        let live = match &spec.live {
+            Some(live) => live.current().await.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        if live.iter().any(authorises) {
+            Self::Authorisation
+        } else if spec.headers.iter().any(authorises) {
+            Self::Header
+        } else {
+            Self::Nothing
+        }
+    }
 }
 
 fn own_headers(spec: &HttpSpec) -> HeaderMap {
@@ -143,7 +193,7 @@ fn unreached(failed: &Failed) -> Finding {
 }
 
 /// What an answer of HTTP says; `None` where HTTP is content.
-fn answered(authorised: bool, response: &Response) -> Option<Finding> {
+fn answered(shown: Shown, response: &Response) -> Option<Finding> {
     let status = response.status();
     let number = status.as_u16();
     let detail = |words: &str| format!("the server answers with HTTP {number}: {words}");
@@ -151,17 +201,24 @@ fn answered(authorised: bool, response: &Response) -> Option<Finding> {
     let scope = challenge.is_some_and(|challenge| challenge.contains("insufficient_scope"));
     Some(match number {
         200..=299 => return None,
-        401 if authorised => Finding::new(
-            Code::TokenRefused,
-            detail("it does not take the token that it was given"),
-            "give it a new one: agent-mate connection rotate NAME --header Authorization=@FILE",
-        ),
-        401 => Finding::new(
-            Code::NeedsAuthorization,
-            detail("it wants to know who calls"),
-            "authorise the connection: agent-mate connection authorize NAME; or give it a token: \
-             agent-mate connection rotate NAME --header Authorization=@FILE",
-        ),
+        401 => match shown {
+            Shown::Authorisation => Finding::new(
+                Code::TokenRefused,
+                detail("it does not take the token of the connection's authorisation"),
+                "authorise it again: agent-mate connection authorize NAME",
+            ),
+            Shown::Header => Finding::new(
+                Code::TokenRefused,
+                detail("it does not take the token that it was given"),
+                "give it a new one: agent-mate connection rotate NAME --header Authorization=@FILE",
+            ),
+            Shown::Nothing => Finding::new(
+                Code::NeedsAuthorization,
+                detail("it wants to know who calls"),
+                "authorise the connection: agent-mate connection authorize NAME; or give it a token: \
+                 agent-mate connection rotate NAME --header Authorization=@FILE",
+            ),
+        },
         403 if scope => Finding::new(
             Code::InsufficientScope,
             detail("what was authorised does not allow this"),

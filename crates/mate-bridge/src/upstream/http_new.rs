@@ -2,15 +2,15 @@
 //! in its body, and what is told unasked comes on a stream of its own.
 
 use super::{
-    End, Hello, Outgoing, Reply,
+    End, Hello, Outgoing,
     dress::dress,
     http::{Session, Wire},
-    http_answer::{self, Source},
+    http_answer,
 };
-use crate::core::{Answer, bounded, era::NEW, message, mirrored, raw};
+use crate::core::{Answer, Fault, bounded, era::NEW, faults::UNSUPPORTED_VERSION, message, mirrored, raw};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mate_http::Failed;
-use serde_json::{json, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 use std::{sync::Arc, time::Duration};
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -18,7 +18,8 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// The ids of the question whether it speaks without sessions, and of the requests by which it is listened to.
 const DISCOVER: u64 = (1 << 53) - 1;
-const LISTEN: u64 = (1 << 53) - 2;
+const DISCOVER_AGAIN: u64 = (1 << 53) - 2;
+const LISTEN: u64 = (1 << 53) - 3;
 /// How long it may take to say what it speaks before it is greeted instead.
 const PROBE: Duration = Duration::from_secs(10);
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
@@ -37,7 +38,7 @@ pub(super) fn headers(outgoing: &Outgoing, params: &RawValue) -> HeaderMap {
     headers
 }
 
-fn of(method: &'static str, params: &RawValue) -> HeaderMap {
+pub(super) fn of(method: &'static str, params: &RawValue) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(VERSION, HeaderValue::from_static(NEW));
     headers.insert(METHOD, HeaderValue::from_static(method));
@@ -61,10 +62,25 @@ impl Wire {
         }
     }
 
+    /// One that refuses the version and names it among those that it speaks is asked once more.
     async fn ask(&self) -> Result<Option<Arc<Session>>, String> {
+        for id in [DISCOVER, DISCOVER_AGAIN] {
+            match self.ask_once(id).await? {
+                Some(Answer::Result(result)) => {
+                    return Ok(Hello::discovered(&result).ok().map(|hello| Session::new(None, hello)));
+                }
+                Some(Answer::Error(fault)) if names_the_era(&fault) => {}
+                Some(Answer::Error(_)) | None => break,
+            }
+        }
+        Ok(None)
+    }
+
+    /// What it answers, if that can be understood.
+    async fn ask_once(&self, id: u64) -> Result<Option<Answer>, String> {
         let method = "server/discover";
         let params = dress(&raw(&json!({})), true);
-        let body = message::write_request(DISCOVER, method, &params);
+        let body = message::write_request(id, method, &params);
         let response = match self.post(None, of(method, &params), body, || true).await {
             Ok(response) => response,
             Err(failed @ (Failed::NotSent(_) | Failed::CalledOff)) => {
@@ -76,16 +92,24 @@ impl Wire {
                 return Ok(None);
             }
         };
-        if response.status() != StatusCode::OK {
+        if response.status() != StatusCode::OK && response.status() != StatusCode::BAD_REQUEST {
             // It is not read to its end: the connection is not used again.
             self.client.forget();
             return Ok(None);
         }
-        let (reply, _race, end) = Reply::new(None);
-        http_answer::read(self, None, Source::Request(DISCOVER), response, reply).await;
-        let Ok(End::Answer(Answer::Result(result))) = end.await else { return Ok(None) };
-        Ok(Hello::discovered(&result).ok().map(|hello| Session::new(None, hello)))
+        match http_answer::of_status(self, id, false, response).await {
+            End::Answer(answer) => Ok(Some(answer)),
+            End::NotSent(_) | End::Unknown(_) => Ok(None),
+        }
     }
+}
+
+/// Whether a server that refused the version says that it speaks it.
+fn names_the_era(fault: &Fault) -> bool {
+    let Ok(fault) = serde_json::from_str::<Value>(fault.0.get()) else { return false };
+    let supported = fault["data"]["supported"].as_array();
+    fault["code"] == UNSUPPORTED_VERSION
+        && supported.is_some_and(|versions| versions.iter().any(|version| version == NEW))
 }
 
 /// Hears what the upstream tells unasked, for as long as the session lasts.
