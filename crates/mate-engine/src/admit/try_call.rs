@@ -20,7 +20,7 @@ pub struct Trial {
     pub tool: String,
     /// By a task that this account submitted, by name or id; the caller if absent.
     pub account: Option<String>,
-    /// In a session of this runtime, by name; none if absent: policies that name runtimes find no match.
+    /// In a session of this runtime, by name or id; none if absent: policies that name runtimes find no match.
     pub runtime: Option<String>,
     /// The upstream says of the tool that it only reads.
     pub says_read_only: bool,
@@ -56,7 +56,7 @@ impl Engine {
     /// its arguments, limits of rate and spending, and a person.
     ///
     /// # Errors
-    /// Not a viewer; a connection, account or tool that is none.
+    /// Not a viewer; a connection, account, runtime or tool that is none.
     pub async fn try_call(&self, who: &Principal, trial: &Trial) -> Result<Tried, EngineError> {
         let project = self.project(who, &trial.project, Verb::PolicyTry).await?;
         let connection = match self.connection(who, &trial.connection).await {
@@ -68,6 +68,10 @@ impl Engine {
         if trial.tool.is_empty() || trial.tool.len() > 256 {
             return Err(EngineError::invalid("tool", "must be the upstream's own name of a tool"));
         }
+        let runtime = match &trial.runtime {
+            Some(named) => self.runtime_named(named).await?.name,
+            None => String::new(),
+        };
         let own = who.account.to_string();
         let account = self.find_account(trial.account.as_deref().unwrap_or(&own)).await?;
         // Who is no member is nobody here: whether the account exists is not said.
@@ -83,7 +87,7 @@ impl Engine {
             task: String::new(),
             project: project.name.clone(),
             proposer: account.name.clone(),
-            runtime: trial.runtime.clone().unwrap_or_default(),
+            runtime,
         };
         let standing = Standing::imagined(self, project.id, subject).await?;
         let asked = Asked {

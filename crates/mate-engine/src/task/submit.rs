@@ -168,7 +168,7 @@ impl Engine {
         Ok((session, true))
     }
 
-    async fn runtime_named(&self, wanted: &str) -> Result<Runtime, EngineError> {
+    pub(crate) async fn runtime_named(&self, wanted: &str) -> Result<Runtime, EngineError> {
         let found = match wanted.parse::<RuntimeId>() {
             Ok(id) => self.ledger.runtime(id).await?,
             Err(_) => self.ledger.runtime_by_name(wanted).await?,

@@ -199,9 +199,9 @@ pub struct TryPolicy {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<shape::NameOrId>)]
     pub account: Option<String>,
-    /// In a session of this runtime, by name.
+    /// In a session of this runtime, by name or id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<shape::Name>)]
+    #[schema(value_type = Option<shape::NameOrId>)]
     pub runtime: Option<String>,
     /// The upstream says of the tool that it only reads.
     #[serde(default)]

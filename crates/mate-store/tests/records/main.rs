@@ -1,6 +1,8 @@
 //! The ledger and the journal on both engines.
 
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
 mod continuing;
 #[cfg(test)]
 mod crash;
