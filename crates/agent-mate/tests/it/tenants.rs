@@ -3,7 +3,7 @@
 //! Each route is asked for the other's id and for one that was never given out; answers must be the same to the letter.
 //! A new route is asked as well; if its address has a new kind of part, [`Tenant::part`] says what to add.
 
-use crate::harness::{Reply, Request, Store, World, id, stub};
+use crate::harness::{Reply, Request, Store, World, id, on_both_stores, stub};
 use mate_engine::{Needs, Verb};
 use mate_server::{Route, table};
 use serde_json::{Value, json};
@@ -107,8 +107,8 @@ fn nobodys(id: &str) -> String {
 }
 
 /// A world with the tenants `default`, whose account administers, and `theirs`.
-fn two_tenants() -> (World, Tenant, Tenant) {
-    let world = World::empty(Store::Sqlite);
+fn two_tenants(store: Store) -> (World, Tenant, Tenant) {
+    let world = World::empty(store);
     world.scripted("scripted", &[]);
     world.upstream("demo", &[]);
     world.ok(&["project", "add", "theirs"]);
@@ -218,9 +218,10 @@ fn addressed() -> impl Iterator<Item = Route> {
     table().into_iter().filter(|route| route.path.contains('{'))
 }
 
-#[test]
-fn g08_every_route_with_every_id_of_another_account_finds_nothing() {
-    let (world, ours, theirs) = two_tenants();
+on_both_stores!(g08_every_route_with_every_id_of_another_account_finds_nothing);
+
+fn g08_every_route_with_every_id_of_another_account_finds_nothing(store: Store) {
+    let (world, ours, theirs) = two_tenants(store);
     let before = [snapshot(&world, &ours), snapshot(&world, &theirs)];
     let out = Probe { world: &world, from: &theirs, at: &ours };
     addressed().for_each(|route| out.route(&route));
@@ -272,6 +273,8 @@ fn bodies_and_filters(probe: &Probe<'_>) {
         ("/api/v1/operations?project=", &at.project),
         ("/api/v1/operations?task=", &at.task),
         ("/api/v1/approvals?project=", &at.project),
+        ("/api/v1/stream?project=", &at.project),
+        ("/api/v1/stream?task=", &at.task),
     ] {
         probe.same("GET", &format!("{path}{id}"), &format!("{path}{}", nobodys(id)), &[], None);
     }
@@ -326,7 +329,7 @@ fn snapshot(world: &World, tenant: &Tenant) -> Vec<Value> {
 
 #[test]
 fn g08_an_idempotency_key_gives_nothing_of_anothers() {
-    let (world, ours, theirs) = two_tenants();
+    let (world, ours, theirs) = two_tenants(Store::Sqlite);
     let path = format!("/api/v1/projects/{}/tasks", ours.project);
     let grant = json!({ "project": "default", "connection": "demo", "tools": ["echo"] }).to_string();
     let key = [("Idempotency-Key", "same")];
@@ -354,7 +357,7 @@ fn g08_an_idempotency_key_gives_nothing_of_anothers() {
 /// Who makes a token can read it, so none is made for an account that may do more than who asks.
 #[test]
 fn g08_an_administrator_makes_himself_no_way_into_a_project() {
-    let (world, ours, theirs) = two_tenants();
+    let (world, ours, theirs) = two_tenants(Store::Sqlite);
     let add = |words: &[&str]| world.cli(&[&["token", "add", "--account", "mallory"], words].concat());
     for words in [&[][..], &["--role", "viewer"]] {
         let refused = add(words);
