@@ -73,7 +73,7 @@ fn broken_into(settings: &str) -> (World, String) {
     let log = world.path("effects.log");
     let upstream =
         format!("({upstream}) </dev/null\nexec {} effect-server --log {}", program(), log.display());
-    world.ok(&["connection", "add", "demo", "--", "/bin/sh", "-c", &upstream]);
+    world.ok(&["connection", "add", "demo", "--force", "--", "/bin/sh", "-c", &upstream]);
     world.grant("demo", "*");
     let (task, code) = world.carry_out(&json!([{"tool": "note", "args": {"text": "honest work"}}]));
     assert_eq!(code, 0, "{task}");
@@ -156,7 +156,7 @@ fn i06_the_environment_is_built_from_nothing() {
     world.ok(&["runtime", "add", "r", "--preset", "goose", "--", "/bin/sh", "-c", &runtime]);
     let log = world.path("effects.log");
     let upstream = format!("{} {} effect-server --log {}", show("upstream-env"), program(), log.display());
-    world.ok(&["connection", "add", "demo", "--", "/bin/sh", "-c", &upstream]);
+    world.ok(&["connection", "add", "demo", "--force", "--", "/bin/sh", "-c", &upstream]);
     world.grant("demo", "*");
     let (task, code) = world.carry_out(&json!([{"tool": "note", "args": {"text": "x"}}]));
     assert_eq!(code, 0, "{task}");

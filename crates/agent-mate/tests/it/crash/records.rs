@@ -118,7 +118,16 @@ impl Records {
     pub(crate) fn settled(&mut self, world: &World, session: &str) -> Vec<String> {
         let session = session.parse().expect("a session");
         let (operations, _) = self.operations(world, session);
-        let settled = operations.into_iter().filter(|op| op.state.word() != OperationStateWord::InFlight);
+        // What waits for a person has no intent yet, and may have it before the kill is done.
+        let open = |word| {
+            matches!(
+                word,
+                OperationStateWord::Requested
+                    | OperationStateWord::AwaitingApproval
+                    | OperationStateWord::InFlight
+            )
+        };
+        let settled = operations.into_iter().filter(|op| !open(op.state.word()));
         settled.map(|op| op.id.to_string()).collect()
     }
 
