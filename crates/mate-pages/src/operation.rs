@@ -67,7 +67,8 @@ pub(crate) fn table(operations: &[Operation]) -> Markup {
 fn leave(operation: &Operation) -> Markup {
     html! {
         @if let Some(grant) = &operation.grant { a href={ "/grants/" (grant) } { "grant " (short(grant)) } }
-        @else { span.calm { "nobody's" } }
+        @else if operation.state == "denied" { span.calm { "refused" } }
+        @else { span.calm { "no grant" } }
     }
 }
 

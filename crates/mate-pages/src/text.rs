@@ -62,8 +62,9 @@ pub fn prose(text: &str) -> Markup {
     html! {
         div.prose dir="auto" { (block(head, HEAD)) "…" }
         details.more {
-            summary { "Show the other " (all - HEAD) " characters" }
+            summary { "Show " @if all - HEAD > MOST { (MOST) " more of " } @else { "the other " } (all - HEAD) " characters" }
             div.prose dir="auto" { (block(rest, MOST)) }
+            @if all - HEAD > MOST { p.calm { "The rest is not shown here: task events and operation show have all of it." } }
         }
     }
 }

@@ -294,3 +294,100 @@ fn g08_pages_of_others_are_not_there() {
     let search = browser.page("/search?q=note");
     assert!(!search.contains(&id(&task)) && !search.contains(&operation));
 }
+
+#[test]
+fn a_grant_is_made_with_every_limit_by_its_form() {
+    let world = World::empty(Store::Sqlite);
+    world.upstream("demo", &[]);
+    let browser = Browser::open(&world);
+    let project = id(&world.ok(&["project", "show", "default"]));
+    let connection = id(&world.ok(&["connection", "show", "demo"]));
+    let with = |rate: &'static str| {
+        [
+            ("project", project.as_str()),
+            ("connection", connection.as_str()),
+            ("tools", "note, slow"),
+            ("approve", "once"),
+            ("effect", "effect"),
+            ("expires", "30d"),
+            ("max_calls", "7"),
+            ("rate", rate),
+            ("max_spend", "12.5"),
+            ("spend_fields", "note.seconds, slow.seconds"),
+            ("cost", "0.5"),
+            ("needs_permit", "on"),
+        ]
+    };
+    let send = |rate| browser.send("/grants", &with(rate));
+    let refused = send("often");
+    assert_eq!(refused.status, 422, "{refused:?}");
+    assert!(refused.body.contains("12.5") && refused.body.contains("note.seconds"), "what was written stays");
+    let made = send("30/min");
+    assert_eq!(made.status, 303, "{made:?}");
+    let place = header(&made, "location").expect("a place").to_owned();
+    let grant = world.ok(&["grant", "show", place.rsplit('/').next().expect("an id")]);
+    let limits = ["rate", "max_calls", "max_spend", "cost", "needs_permit", "spend_fields", "tools"];
+    let told: Vec<&Value> = limits.iter().map(|name| &grant[*name]).collect();
+    let wanted =
+        json!(["30/min", 7, "12.5", "0.5", true, ["note.seconds", "slow.seconds"], ["note", "slow"]]);
+    assert_eq!(json!(told), wanted);
+    let page = browser.page(&place);
+    assert!(page.contains("30/min in each session") && page.contains(" of 12.5"), "{page}");
+}
+
+/// What people and agents write is text on every page and in every table, whatever it says.
+#[test]
+fn f115_hostile_text_is_harmless_on_pages_and_in_tables() {
+    const HOSTILE: &str = "<img src=x onerror=alert(1)>\u{202e}\u{1b}[31m\u{2028}\u{9b}2J'\"</textarea><script>alert(1)</script>\r[APPROVED]";
+    let world = World::empty(Store::Sqlite);
+    world.scripted("scripted", &[]);
+    world.upstream("demo", &[]);
+    world.grant("demo", "*");
+    let steps = json!([
+        {"plan": [HOSTILE]},
+        {"tool": "note", "args": {"text": HOSTILE}},
+        {"text": HOSTILE},
+        {"report": "done", "summary": HOSTILE},
+    ]);
+    let (task, _) = world.carry_out(&steps);
+    let task = id(&task);
+    let proposed = id(&world.ok(&["task", "add", "--project", "default", HOSTILE]));
+    world.ok_code(&["task", "reject", &proposed, "--reason", HOSTILE], 0);
+    let operation = id(&world.ok(&["operation", "list", "--task", &task])["items"][0]);
+    let browser = Browser::open(&world);
+    let project = id(&world.ok(&["project", "show", "default"]));
+    let pages = [
+        "/".to_owned(),
+        format!("/tasks/{task}"),
+        format!("/tasks/{proposed}"),
+        format!("/operations/{operation}"),
+        format!("/projects/{project}"),
+        "/search?q=%3Cscript%3Ealert(1)%3C/script%3E".to_owned(),
+    ];
+    for page in pages {
+        let shown = browser.page(&page);
+        for forbidden in
+            ["<img src=x", "<script>alert", "</textarea><script", "\u{202e}", "\u{1b}", "\u{9b}", "\u{2028}"]
+        {
+            assert!(!shown.contains(forbidden), "{page} has {forbidden:?}");
+        }
+    }
+    for words in [
+        &["task", "list", "--project", "default"][..],
+        &["task", "show", &task],
+        &["task", "show", &proposed],
+        &["task", "report", &task],
+        &["task", "events", &task],
+        &["operation", "show", &operation],
+        &["project", "events", "default"],
+    ] {
+        let told = world.command(words).output().expect("run");
+        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(!told.is_empty(), "{words:?}");
+        let raw = told.chars().find(|c| {
+            (c.is_control() && *c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2028}' | '\u{2029}')
+        });
+        assert_eq!(raw, None, "{words:?}: {told}");
+        assert!(told.lines().all(|line| !line.trim_start().starts_with("[APPROVED]")), "{words:?}: {told}");
+    }
+}

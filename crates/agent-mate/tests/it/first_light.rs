@@ -68,8 +68,12 @@ fn assert_each_call_is_recorded_once(world: &World, task: &str) {
         // Arguments are a shape and not their values.
         let mut shown = world.ok(&["operation", "show", &id(operation)]);
         assert!(!shown["arguments"].to_string().contains("luck"), "{shown}");
-        // Alone it says as well what was kept of its result: nothing, of so little.
+        // Alone it says as well what was kept of its result (nothing, of so little), and by whose leave it went out.
         assert_eq!(shown["artifacts"].take(), serde_json::json!([]), "{shown}");
+        let authority = shown["authority"].take();
+        let authority = authority.as_str().expect("words");
+        let grant = operation["grant"].as_str().expect("a grant");
+        assert!(authority.contains(grant) && authority.contains("given by owner"), "{authority}");
         assert_eq!(&shown, operation);
     }
     assert_eq!(world.effects().iter().filter(|line| line["kind"] == "begin").count(), 4);

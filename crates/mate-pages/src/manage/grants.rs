@@ -4,13 +4,14 @@ use crate::{
     frame::Context,
     parts::{
         badge, effect, empty, facts,
-        form::{Draft, Field, form, options, press, trouble},
+        form::{Draft, Field, form, options, press, tick, trouble},
         moment, more,
     },
     text::line,
     view::{Connection, Grant, List, Project},
 };
 use maud::{Markup, html};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A grant, with whom and what it names.
@@ -38,6 +39,9 @@ pub struct Granting {
     /// The connection that is chosen at first.
     pub connection: String,
 }
+
+/// The fields that are folded away until one of them is filled in.
+const LIMITS: [&str; 5] = ["rate", "max_spend", "spend_fields", "cost", "needs_permit"];
 
 fn asks(approve: &str) -> &'static str {
     match approve {
@@ -75,6 +79,24 @@ pub fn grants(cx: &Context, list: &List<Grant>, projects: &BTreeMap<String, Stri
     }
 }
 
+/// What may be spent, and what has been.
+fn spending(grant: &Grant) -> Markup {
+    let most = plain(&grant.max_spend);
+    html! {
+        @if most.is_empty() { "without a limit" }
+        @else { (line(&plain(&grant.used_spend), 40)) " of " (line(&most, 40)) }
+    }
+}
+
+/// A value of the interface as one writes it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
 fn used(grant: &Grant) -> Markup {
     html! { (grant.used_calls) @if let Some(most) = grant.max_calls { " of " (most) } " calls" }
 }
@@ -94,6 +116,8 @@ pub fn grant(cx: &Context, shown: &GrantPage, draft: &Draft) -> Markup {
             ("Asks", html! { (asks(&grant.approve)) }),
             ("Effect", match &grant.effect { Some(class) => effect(class), None => html! { "as the connection says" } }),
             ("Used", used(grant)),
+            ("Rate", html! { @if grant.rate.is_null() { "without a limit" } @else { (line(&plain(&grant.rate), 40)) " in each session" } }),
+            ("Spent", spending(grant)),
             ("Made", html! { (moment(grant.created_at, cx.now)) " by " (line(by, 60)) }),
             ("Ends", html! { @if grant.expires_at.is_some() { (moment(grant.expires_at, cx.now)) } @else { "when revoked" } }),
             ("Revoked", moment(grant.revoked_at, cx.now)),
@@ -144,6 +168,14 @@ pub fn granting(cx: &Context, shown: &Granting, draft: &Draft) -> Markup {
                 ])))
                 (Field::new("expires", "Ends").hint("30d, or 2030-01-31T12:00:00Z. Empty: when it is revoked.").line(draft, "text"))
                 (Field::new("max_calls", "Most calls").line(draft, "number"))
+                details.fold open[LIMITS.iter().any(|name| !draft.value(name, "").is_empty())] {
+                    summary.button { "More limits" }
+                    (Field::new("rate", "Rate").hint("Calls in a time, for each session: 5/s, 30/min, 100/h.").line(draft, "text"))
+                    (Field::new("max_spend", "May spend in all").hint("A number, in whatever unit the tools count.").line(draft, "text"))
+                    (Field::new("spend_fields", "What a call spends").hint("TOOL.FIELD, separated by commas: the arguments that say it.").line(draft, "text"))
+                    (Field::new("cost", "What each call costs").hint("Besides what its arguments say.").line(draft, "text"))
+                    (tick(draft, "needs_permit", "A policy must permit each call as well", false))
+                }
                 button.primary type="submit" { "Grant" }
             }))
         }

@@ -70,7 +70,17 @@ pub(super) async fn add(visit: Visit, form: Form) -> Result<Response, Refusal> {
     let asked = async {
         let tools: Vec<_> = form.text("tools").unwrap_or_default().split(',').map(str::trim).collect();
         let mut body = json!({ "tools": tools });
-        form.put(&mut body, &["project", "connection", "effect", "approve", "expires"]);
+        form.put(
+            &mut body,
+            &["project", "connection", "effect", "approve", "expires", "rate", "max_spend", "cost"],
+        );
+        if let Some(fields) = form.text("spend_fields") {
+            body["spend_fields"] =
+                fields.split(',').map(str::trim).filter(|field| !field.is_empty()).collect();
+        }
+        if form.ticked("needs_permit") {
+            body["needs_permit"] = json!(true);
+        }
         if let Some(most) = form.text("max_calls") {
             let most: i64 =
                 most.parse().map_err(|_| Refusal::field("max_calls", "must be a whole number"))?;
