@@ -1,6 +1,6 @@
 // oauth.mjs LOG [ACCESS_SECONDS]: an authorisation server (the npm package oidc-provider) and an MCP server over Streamable HTTP
 // that takes its tokens alone, both on loopback. Prints {"listening": URL, "issuer": URL}; ends when standard input closes.
-// Each line of LOG is a call or a refused request at the MCP server, or a token request. POST /control of the MCP server:
+// Each line of LOG is a call or a refused request at the MCP server, or a token request with what was issued. POST /control of the MCP server:
 // {"revoke": true} makes every refresh token worthless, {"deny": N} refuses the next N requests with 401.
 import { createServer } from 'node:http';
 import { appendFileSync } from 'node:fs';
@@ -36,7 +36,10 @@ const provider = new Provider(issuer, {
 });
 provider.use(async (context, next) => {
   await next();
-  if (context.path === '/token' && context.method === 'POST') note({ kind: 'token', grant: context.oidc?.params?.grant_type, status: context.status });
+  if (context.path === '/token' && context.method === 'POST') {
+    const issued = ['access_token', 'refresh_token', 'id_token'].map((name) => context.body?.[name]).filter(Boolean);
+    note({ kind: 'token', grant: context.oidc?.params?.grant_type, status: context.status, issued });
+  }
 });
 const callback = provider.callback();
 provider.on('server_error', (_, error) => console.error(error));
@@ -81,6 +84,9 @@ const server = createServer(async (request, response) => {
       return answer({ tools: [{ name: 'note', inputSchema: { type: 'object', properties: { text: { type: 'string' } } } }] });
     case 'tools/call':
       note({ kind: 'call', text: message.params.arguments.text });
+      // A careless server: its answers and errors tell the token that it was shown.
+      if (message.params.arguments.text === 'tell') return answer({ content: [{ type: 'text', text: `noted by ${shown}` }] });
+      if (message.params.arguments.text === 'fail') return send(200, { jsonrpc: '2.0', id: message.id, error: { code: -32000, message: `no room for ${shown}` } });
       return answer({ content: [{ type: 'text', text: 'noted' }] });
     default:
       return send(200, { jsonrpc: '2.0', id: message.id, error: { code: -32601, message: 'no such method' } });

@@ -63,7 +63,7 @@ fn inputs() -> Value {
 }
 
 /// The forms in which it is looked for.
-fn forms(canary: &str) -> Vec<String> {
+pub(crate) fn forms(canary: &str) -> Vec<String> {
     let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
     // The beginning alone is half a secret too.
     let half = &canary[..16];
@@ -191,7 +191,7 @@ fn g09_a_canary_in_every_input_is_in_no_output(store: Store) {
 }
 
 /// Every row of every table.
-fn dump(url: &str) -> Vec<u8> {
+pub(crate) fn dump(url: &str) -> Vec<u8> {
     use mate_store::{Database as _, PostgresDatabase, postgres::PostgresOptions};
     const ALL: &str =
         "SELECT query_to_xml(format('SELECT * FROM %I', table_name), true, false, '')::text AS rows
@@ -204,7 +204,7 @@ fn dump(url: &str) -> Vec<u8> {
     rows.iter().flat_map(|row| row.text("rows").expect("text").as_bytes().to_vec()).collect()
 }
 
-fn all_files(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+pub(crate) fn all_files(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.file_type().expect("a kind") {
             kind if kind.is_dir() => all_files(&entry.path(), found),

@@ -332,7 +332,10 @@ fn a_grant_is_made_with_every_limit_by_its_form() {
         json!(["30/min", 7, "12.5", "0.5", true, ["note.seconds", "slow.seconds"], ["note", "slow"]]);
     assert_eq!(json!(told), wanted);
     let page = browser.page(&place);
-    assert!(page.contains("30/min in each session") && page.contains(" of 12.5"), "{page}");
+    assert!(
+        page.contains("30/min in each session") && page.contains(" of 12.5; 0.5 for each call"),
+        "{page}"
+    );
 }
 
 /// What people and agents write is text on every page and in every table, whatever it says.

@@ -1,6 +1,9 @@
 //! Connections that are authorised with OAuth, against a real authorisation server and a server that takes its tokens alone.
 
-use crate::harness::{Store, World, id, json_lines, on_both_stores};
+use crate::{
+    canary::{all_files, dump, forms},
+    harness::{Store, World, id, json_lines, on_both_stores},
+};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -11,7 +14,10 @@ use std::{
     thread,
 };
 
-on_both_stores!(real_oauth_server_is_asked_and_its_tokens_are_refreshed_once);
+on_both_stores!(
+    real_oauth_server_is_asked_and_its_tokens_are_refreshed_once,
+    real_oauth_g09_tokens_are_in_no_output,
+);
 
 fn kit(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kit").join(file)
@@ -195,4 +201,56 @@ fn g04_a_call_whose_token_is_refused_is_not_repeated() {
     assert_eq!(world.operation_states(&id(&task)), ["note:unknown", "note:succeeded"]);
     assert_eq!(servers.count(|line| line["kind"] == "call" && line["text"] == "refused"), 0);
     assert_eq!((servers.calls(), servers.refreshes()), (2, 1), "the next call got a new token");
+}
+
+/// Whatever the authorisation server has issued: in no file, row, answer, log or argument, also where the tool server tells its
+/// callers' tokens in results and errors.
+fn real_oauth_g09_tokens_are_in_no_output(store: Store) {
+    let mut world = World::empty(store);
+    let servers = Servers::start(&world, 33);
+    linked(&world, &servers);
+    assert_eq!(authorize(&world, &[], &[]).0, 0);
+    let mut outputs: Vec<(String, Vec<u8>)> = Vec::new();
+    for pause in [0, 4] {
+        thread::sleep(std::time::Duration::from_secs(pause));
+        let steps: Vec<Value> =
+            ["tell", "fail", "x"].map(|text| json!({"tool": "note", "args": {"text": text}})).to_vec();
+        let (task, _) = world.carry_out(&json!(steps));
+        let task = id(&task);
+        for words in [
+            &["task", "events", &task, "--limit", "500"][..],
+            &["task", "report", &task],
+            &["operation", "list", "--task", &task],
+            &["connection", "show", "notes"],
+        ] {
+            outputs.push((format!("answer: {words:?}"), world.ok(words).to_string().into_bytes()));
+        }
+    }
+    let told = String::from_utf8_lossy(&outputs[0].1).into_owned();
+    assert!(told.contains("noted by [redacted]") && told.contains("no room for [redacted]"), "{told:.3000}");
+    for entry in fs::read_dir("/proc").expect("/proc").flatten() {
+        let arguments = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        outputs.push((format!("arguments of {:?}", entry.file_name()), arguments));
+    }
+    outputs.extend(world.database_url().map(|url| ("the database".to_owned(), dump(url))));
+    world.kill_serve();
+    let mut files = vec![world.path("serve.log")];
+    all_files(&world.home(), &mut files);
+    outputs.extend(
+        files.iter().map(|path| (format!("file {}", path.display()), fs::read(path).unwrap_or_default())),
+    );
+    let issued: Vec<String> = json_lines(&servers.log)
+        .iter()
+        .flat_map(|line| line["issued"].as_array().cloned().unwrap_or_default())
+        .map(|token| token.as_str().expect("text").to_owned())
+        .collect();
+    assert!(issued.len() >= 4, "tokens were issued and refreshed: {}", issued.len());
+    for token in issued {
+        for form in forms(&token) {
+            let found = outputs
+                .iter()
+                .find(|(_, bytes)| bytes.windows(form.len()).any(|part| part == form.as_bytes()));
+            assert_eq!(found.map(|(name, _)| name), None, "{form} stands there");
+        }
+    }
 }

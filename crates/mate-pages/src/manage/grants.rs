@@ -85,6 +85,8 @@ fn spending(grant: &Grant) -> Markup {
     html! {
         @if most.is_empty() { "without a limit" }
         @else { (line(&plain(&grant.used_spend), 40)) " of " (line(&most, 40)) }
+        @if !grant.cost.is_null() { "; " (line(&plain(&grant.cost), 40)) " for each call" }
+        @if !grant.spend_fields.is_empty() { "; as " (line(&grant.spend_fields.join(", "), 200)) " says" }
     }
 }
 

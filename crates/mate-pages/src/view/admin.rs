@@ -118,6 +118,8 @@ pub struct Grant {
     pub rate: Value,
     pub max_spend: Value,
     pub used_spend: Value,
+    pub cost: Value,
+    pub spend_fields: Vec<String>,
     pub changed_tools: u64,
     pub created_by: String,
     pub created_at: At,
