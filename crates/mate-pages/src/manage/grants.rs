@@ -92,11 +92,10 @@ fn spending(grant: &Grant) -> Markup {
 
 /// A value of the interface as one writes it.
 fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+    if value.is_null() {
+        return String::new();
     }
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn used(grant: &Grant) -> Markup {
