@@ -23,7 +23,9 @@ fn choosy(world: &World, name: &str, secret: &str) {
     let program = program();
     let choosy =
         format!("test \"$API_KEY\" = {secret} && exec {program} effect-server --log {}", log.display());
-    let mut add = world.command(&["--json", "connection", "add", name, "--secret-env", "API_KEY", "--"]);
+    // By force: the secret stands in its command's words.
+    let words = ["--json", "connection", "add", name, "--secret-env", "API_KEY", "--force", "--"];
+    let mut add = world.command(&words);
     add.args(["/bin/sh", "-c", &choosy]).env("API_KEY", secret);
     let added = run(add, None);
     assert_eq!(added.code, 0, "{added:?}");

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use std::{
     io::{BufRead as _, BufReader, Read as _},
     net::TcpStream,
+    sync::mpsc,
     thread,
+    time::Duration,
 };
 
 on_both_stores!(
@@ -148,12 +150,19 @@ fn g07_a_browser_without_authority_hears_no_more(store: Store) {
     let stranger = world.send(&Request { token: "", method: "GET", target, headers: &[], body: None });
     assert_eq!(stranger.status, 401, "a stream is no page to be sent to a form from");
     let stream = follow(&world, target, &[("Cookie", &cookie)]);
+    let (heard, hears) = mpsc::channel();
     let reader = thread::spawn(move || {
         let mut all = String::new();
-        BufReader::new(stream).read_to_string(&mut all).expect("it ends by itself");
+        let mut stream = BufReader::new(stream);
+        while stream.read_line(&mut all).expect("it ends by itself") > 0 {
+            if all.ends_with('\n') && all.contains("task.submitted") {
+                let _ = heard.send(());
+            }
+        }
         all
     });
     world.ok(&["task", "add", "--project", "default", "first"]);
+    hears.recv_timeout(Duration::from_secs(60)).expect("the task is heard of");
     // The token behind it is revoked: the browser has no authority left, and hears that at once.
     let own = id(&world.ok(&["token", "list"])["items"][0]);
     let other = world.ok(&["token", "add"]);
