@@ -75,8 +75,24 @@ impl Drop for Kit {
     }
 }
 
-/// What the suite found: for each scenario, the checks that passed and those that did not.
-type Found = BTreeMap<String, (usize, Vec<String>)>;
+/// What the suite found of one scenario.
+#[derive(Default)]
+pub(crate) struct Checks {
+    passed: usize,
+    /// What it only warns of: a SHOULD, within a time that it gives, so that one run has it and the next has not.
+    warned: usize,
+    failed: Vec<String>,
+}
+
+impl Checks {
+    /// As the page has it, whatever the machine's speed.
+    fn held(&self) -> usize {
+        self.passed + self.warned
+    }
+}
+
+/// What the suite found, by scenario.
+type Found = BTreeMap<String, Checks>;
 
 fn suite(url: &str, revision: &str, into: &Path) -> Found {
     let mut command = node();
@@ -100,10 +116,14 @@ fn take(found: &mut Found, name: &str, folder: &Path) {
     let scenario = &name[..name.len() - 25];
     let checks = fs::read_to_string(folder.join("checks.json")).expect("checks");
     let checks: Vec<Value> = serde_json::from_str(&checks).expect("checks");
-    let (passed, failed) = found.entry(scenario.to_owned()).or_default();
+    let Checks { passed, warned, failed } = found.entry(scenario.to_owned()).or_default();
     for check in checks {
         match check["status"].as_str() {
             Some("SUCCESS") => *passed += 1,
+            Some("WARNING") => {
+                eprintln!("{scenario}: {} is warned of: {}", check["id"], check["errorMessage"]);
+                *warned += 1;
+            }
             Some("FAILURE") => {
                 eprintln!("{scenario}: {}: {}", check["id"], check["errorMessage"]);
                 failed.push(check["id"].as_str().expect("an id").to_owned());
@@ -121,11 +141,15 @@ struct Compared {
 }
 
 fn passed(found: &Found) -> usize {
-    found.values().map(|(passed, _)| passed).sum()
+    found.values().map(|checks| checks.passed).sum()
+}
+
+fn held(found: &Found) -> usize {
+    found.values().map(Checks::held).sum()
 }
 
 fn failed(found: &Found) -> usize {
-    found.values().map(|(_, failed)| failed.len()).sum()
+    found.values().map(|checks| checks.failed.len()).sum()
 }
 
 fn page(results: &[Compared]) -> String {
@@ -134,20 +158,21 @@ fn page(results: &[Compared]) -> String {
         write!(
             page,
             "\n## {revision}\n\nBy itself the server passes {} of {} checks. Behind the bridge {} pass, {} do not.\n\n",
-            passed(alone),
-            passed(alone) + failed(alone),
-            passed(behind),
+            held(alone),
+            held(alone) + failed(alone),
+            held(behind),
             failed(behind),
         )
         .expect("text");
         page.push_str("| scenario | passed alone | passed behind the bridge | not passed, and why |\n|---|---|---|---|\n");
-        for (scenario, (passed, failed)) in behind {
+        for (scenario, checks) in behind {
+            let (passed, failed) = (checks.held(), &checks.failed);
             let why = if failed.is_empty() {
                 String::new()
             } else {
                 format!("{}: {}", failed.join(", "), reason(scenario))
             };
-            let by_itself = alone.get(scenario).map_or(0, |(passed, _)| *passed);
+            let by_itself = alone.get(scenario).map_or(0, Checks::held);
             writeln!(page, "| {scenario} | {by_itself} | {passed} | {why} |").expect("text");
         }
     }
@@ -163,8 +188,8 @@ fn reason(scenario: &str) -> &'static str {
 /// says is asked again.
 const RUNS: u32 = 3;
 
-#[test]
-fn conformance_is_what_the_page_says() {
+/// Both revisions at a server of its own and at a session of its own: what one run has left undone is no other's.
+fn compared() -> Vec<Compared> {
     let mut server = Kit::start("fixture.cjs", &[]);
     let url = server.url();
     let world = World::settled(Store::Sqlite, SESSIONS);
@@ -177,25 +202,30 @@ fn conformance_is_what_the_page_says() {
     crate::harness::until("the door", || door.exists().then_some(()));
     world.ok(&["task", "add", "--project", "default", "--approve", "hold"]);
     let endpoint = entrance.url();
+    let find = |at: &str, revision, kind: &str| {
+        let into = world.path(&format!("{kind}-{revision}"));
+        fs::create_dir(&into).expect("made");
+        suite(at, revision, &into)
+    };
+    let compare = |revision| Compared {
+        revision,
+        alone: find(&url, revision, "alone"),
+        behind: find(&endpoint, revision, "behind"),
+    };
+    REVISIONS.iter().map(|(revision, _, _)| compare(revision)).collect()
+}
+
+#[test]
+fn conformance_is_what_the_page_says() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md");
     let told = fs::read_to_string(&path).unwrap_or_default();
-    let mut runs = 0..RUNS;
+    let mut run = 1;
     let results = loop {
-        let run = runs.next();
-        let find = |at: &str, revision, kind: &str| {
-            let into = world.path(&format!("{kind}-{revision}-{run:?}"));
-            fs::create_dir(&into).expect("made");
-            suite(at, revision, &into)
-        };
-        let compare = |revision| Compared {
-            revision,
-            alone: find(&url, revision, "alone"),
-            behind: find(&endpoint, revision, "behind"),
-        };
-        let results: Vec<_> = REVISIONS.iter().map(|(revision, _, _)| compare(revision)).collect();
-        if page(&results) == told || runs.is_empty() {
+        let results = compared();
+        if page(&results) == told || run == RUNS {
             break results;
         }
+        run += 1;
     };
     let page = page(&results);
     for ((revision, all, wanted), Compared { alone, behind, .. }) in REVISIONS.iter().zip(&results) {
