@@ -123,10 +123,13 @@ fn g10_a_projects_events_are_followed_across_a_restart(store: Store) {
     world.carry_out(&json!([{"text": "done"}]));
     until("task.completed");
     // Asked to end, it gives its streams their last word and is gone within its bound.
-    let mut stream = follow(&world, "/api/v1/stream?project=default&after=now", &[]);
+    let mut stream = BufReader::new(follow(&world, "/api/v1/stream?project=default&after=now", &[]));
+    let mut rest = String::new();
+    while !rest.contains("event: start") {
+        assert!(stream.read_line(&mut rest).expect("read") > 0, "{rest}");
+    }
     let serve = world.serve.take().expect("a coordinator");
     serve.signal(Signal::TERM);
-    let mut rest = String::new();
     stream.read_to_string(&mut rest).expect("it ends");
     assert!(rest.contains("event: shutdown\ndata: {"), "{rest}");
     assert!(serve.ended().success());
@@ -154,15 +157,22 @@ fn g07_a_browser_without_authority_hears_no_more(store: Store) {
     let reader = thread::spawn(move || {
         let mut all = String::new();
         let mut stream = BufReader::new(stream);
-        while stream.read_line(&mut all).expect("it ends by itself") > 0 {
-            if all.ends_with('\n') && all.contains("task.submitted") {
-                let _ = heard.send(());
+        let mut line = String::new();
+        while stream.read_line(&mut line).expect("it ends by itself") > 0 {
+            for word in ["event: start", "task.submitted"] {
+                if line.contains(word) {
+                    let _ = heard.send(word);
+                }
             }
+            all.push_str(&line);
+            line.clear();
         }
         all
     });
+    // What is now is told with the start, and the task comes after it.
+    assert_eq!(hears.recv_timeout(Duration::from_secs(60)), Ok("event: start"));
     world.ok(&["task", "add", "--project", "default", "first"]);
-    hears.recv_timeout(Duration::from_secs(60)).expect("the task is heard of");
+    assert_eq!(hears.recv_timeout(Duration::from_secs(60)), Ok("task.submitted"));
     // The token behind it is revoked: the browser has no authority left, and hears that at once.
     let own = id(&world.ok(&["token", "list"])["items"][0]);
     let other = world.ok(&["token", "add"]);

@@ -90,8 +90,10 @@ fn a_running_task_is_seen_with_its_calls_and_asked_to_stop() {
     assert!(open.contains("ITS LAST CALLS"), "{open}");
     // A smaller terminal is filled and not overrun.
     top.resize(9, 44);
-    let small = top.until("the small screen", |screen| screen.lines().count() <= 9);
-    assert!(small.lines().all(|line| line.chars().count() <= 44), "{small}");
+    // Rows and columns are told one after the other.
+    top.until("the small screen", |screen| {
+        screen.lines().count() <= 9 && screen.lines().all(|line| line.chars().count() <= 44)
+    });
     top.press(ESCAPE);
     top.until_shows("RUNNING");
     top.resize(24, 140);
