@@ -21,7 +21,7 @@ mod redact_view;
 pub mod ring;
 pub mod secret;
 pub mod shape;
-pub mod text;
+pub use mate_model::text;
 pub mod tokens;
 pub mod vault;
 

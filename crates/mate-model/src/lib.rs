@@ -20,6 +20,7 @@ pub mod resolution;
 pub mod round;
 pub mod session;
 pub mod task;
+pub mod text;
 pub mod transition;
 pub mod turn;
 pub mod verification;

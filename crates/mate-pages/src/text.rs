@@ -1,54 +1,12 @@
-//! Untrusted text made fit to read: what cannot be seen, or turns the reading direction, is written out.
+//! Untrusted text on pages, and sizes for people.
 
+pub use mate_model::text::{block, line};
 use maud::{Markup, html};
-use std::fmt::Write;
 
 /// The most characters of a text that are shown at once; the rest is behind "show more".
 const HEAD: usize = 1_200;
 /// The most characters of one text on a page.
 const MOST: usize = 20_000;
-
-/// On one line, at most `limit` characters.
-#[must_use]
-pub fn line(text: &str, limit: usize) -> String {
-    shown(text, limit, false)
-}
-
-/// As [`line`], but line feeds and tabs stay.
-#[must_use]
-pub fn block(text: &str, limit: usize) -> String {
-    shown(text, limit, true)
-}
-
-fn shown(text: &str, limit: usize, keep_lines: bool) -> String {
-    let mut out = String::with_capacity(text.len().min(limit) + 3);
-    for (count, character) in text.chars().enumerate() {
-        if count == limit {
-            out.push('…');
-            break;
-        }
-        match character {
-            '\n' | '\t' if keep_lines => out.push(character),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if deceives(c) => {
-                // Writing to a String does not fail.
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Controls of line and direction, and characters that cannot be seen. Joiners stay: some scripts and emoji need them.
-fn deceives(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
 
 /// A text of somebody else's, as it was written; a long one opens on demand.
 #[must_use]

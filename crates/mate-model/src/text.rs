@@ -1,4 +1,4 @@
-//! Untrusted text made fit to show: on a terminal, in a log line.
+//! Untrusted text made fit to show: on a terminal, in a log line, on a page.
 
 use std::fmt::Write;
 
