@@ -1,6 +1,6 @@
 //! What is said before anything happens: what a call would meet, and what a pattern, a field or a command is likely to be.
 
-use crate::harness::{Store, World, id, on_both_stores};
+use crate::harness::{Request, Store, World, id, on_both_stores};
 use serde_json::json;
 
 on_both_stores!(g07_a_call_is_judged_before_anybody_makes_it);
@@ -19,6 +19,15 @@ fn g07_a_call_is_judged_before_anybody_makes_it(store: Store) {
     world.ok(&["project", "member", "add", "default", "reader", "--role", "viewer"]);
     let tried = world.ok_code(&as_reader, 4);
     assert!(tried["now"]["why"].as_str().is_some_and(|why| why.contains("no operator")), "{tried}");
+    // A viewer may ask as well, of what is granted here.
+    let reader = world.ok(&["token", "add", "--account", "reader", "--project", "default"]);
+    let ask = |connection: &str| {
+        let body = json!({ "connection": connection, "tool": "note" }).to_string();
+        let token = reader["token"].as_str().expect("a secret");
+        let target = "/api/v1/projects/default/policies/try";
+        world.send(&Request { token, method: "POST", target, headers: &[], body: Some(&body) }).status
+    };
+    assert_eq!((ask("demo"), ask("nowhere")), (200, 422));
     let policy = world.path("no-notes.cedar");
     std::fs::write(&policy, "forbid (principal, action, resource) when { resource.name == \"note\" };")
         .expect("written");

@@ -30,8 +30,8 @@ pub struct Shown {
     pub secret: Option<ApiToken>,
 }
 
-/// The most tokens that go with the one they were made with.
-const MOST_CHILDREN: u32 = 500;
+/// How many of the tokens that go with another are read at once.
+const PAGE: u32 = 500;
 
 /// A token that was revoked.
 #[derive(Debug)]
@@ -95,6 +95,8 @@ impl Engine {
                 Some(first) => Ok(Shown { token: first, secret: None }),
                 None => Err(taken.into()),
             },
+            // What it is made with was revoked while this was asked.
+            Err(LedgerError::Conflict(_)) => Err(EngineError::NotAuthenticated),
             Err(error) => Err(error.into()),
         }
     }
@@ -156,7 +158,8 @@ impl Engine {
     }
 
     /// Revokes a token: it opens nothing from here on, and tasks submitted with it lose their authority. What was made
-    /// with it stands for its own account and stays, unless they are to go `with_children`. Revoked already: nothing changes.
+    /// with it stands for its own account and stays, unless they are to go `with_children`, then or later. Revoked already,
+    /// without that: nothing changes.
     ///
     /// # Errors
     /// [`EngineError::NotFound`] for a token that is not the caller's, unless an administrator asks; a limited token
@@ -175,8 +178,7 @@ impl Engine {
         if token.revoked_at.is_some() && !with_children {
             return Ok(RevokedToken { token, also: Vec::new(), in_flight: InFlight::default() });
         }
-        let also =
-            if with_children { self.ledger.tokens_made_from(id, MOST_CHILDREN).await? } else { Vec::new() };
+        let also = if with_children { self.made_from(id).await? } else { Vec::new() };
         if also.iter().any(|child| child.account != who.account) && !who.admin {
             return Err(EngineError::NotAllowed { needed: Needs::Administrator.words() });
         }
@@ -189,7 +191,8 @@ impl Engine {
             Err(error) => return Err(error.into()),
         }
         let mut in_flight = InFlight::default();
-        for gone in also.iter().chain([&token]) {
+        let itself = Some(&token).filter(|token| token.revoked_at.is_none());
+        for gone in also.iter().chain(itself) {
             self.log_change(who, EventType::TokenRevoked, &gone.id.to_string());
             let data = json!({ "by": who.account, "token": gone.id, "account": gone.account });
             self.tell_projects_of(gone.account, gone.project, EventType::TokenRevoked, &data).await;
@@ -200,6 +203,19 @@ impl Engine {
         }
         let also = also.into_iter().map(|child| child.id).collect();
         Ok(RevokedToken { token: self.visible_token(who, id).await?, also, in_flight })
+    }
+
+    async fn made_from(&self, id: TokenId) -> Result<Vec<Token>, EngineError> {
+        let mut all = Vec::new();
+        let mut after = None;
+        loop {
+            let page = self.ledger.tokens_made_from(id, after, PAGE).await?;
+            all.extend(page.items);
+            after = page.next;
+            if after.is_none() {
+                return Ok(all);
+            }
+        }
     }
 
     async fn visible_token(&self, who: &Principal, id: TokenId) -> Result<Token, EngineError> {

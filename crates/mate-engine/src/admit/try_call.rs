@@ -1,10 +1,11 @@
 //! What would be decided now of a call that nobody has made.
 
-use super::{Asked, Standing, explain::Now};
+use super::{Asked, Standing, explain::Now, standing::granted};
 use crate::{Engine, EngineError, Principal, Verb};
 use mate_guard::policy::Subject;
 use mate_model::{
     ConnectionId, GrantId, ProjectId,
+    records::Connection,
     words::{ApprovalMode, EffectClass, Role},
 };
 use serde::Serialize;
@@ -59,12 +60,7 @@ impl Engine {
     /// Not a viewer; a connection, account, runtime or tool that is none.
     pub async fn try_call(&self, who: &Principal, trial: &Trial) -> Result<Tried, EngineError> {
         let project = self.project(who, &trial.project, Verb::PolicyTry).await?;
-        let connection = match self.connection(who, &trial.connection).await {
-            Err(EngineError::NotFound) => {
-                return Err(EngineError::invalid("connection", "no connection has this name or id"));
-            }
-            other => other?,
-        };
+        let connection = self.connection_to_try(who, project.id, &trial.connection).await?;
         if trial.tool.is_empty() || trial.tool.len() > 256 {
             return Err(EngineError::invalid("tool", "must be the upstream's own name of a tool"));
         }
@@ -139,5 +135,24 @@ impl Engine {
             (tried.now.permitted, tried.now.why) = (false, Some(why.to_owned()));
         }
         Ok(tried)
+    }
+
+    /// A connection that the caller may see; for who sees none, one whose tools are granted to the project.
+    async fn connection_to_try(
+        &self,
+        who: &Principal,
+        project: ProjectId,
+        wanted: &str,
+    ) -> Result<Connection, EngineError> {
+        match self.connection(who, wanted).await {
+            Err(EngineError::NotFound | EngineError::NotAllowed { .. }) => {}
+            other => return other,
+        }
+        let (_, mut granted) = granted(&self.ledger, project).await?;
+        granted
+            .retain(|one| one.removed_at.is_none() && (one.name == wanted || one.id.to_string() == wanted));
+        granted.pop().ok_or_else(|| {
+            EngineError::invalid("connection", "no connection has this name or id, or not for you to see")
+        })
     }
 }

@@ -14,6 +14,9 @@ use mate_model::{
 const ADD: &str =
     "INSERT INTO tokens (id, account, hash, project, role, expires_at, revoked_at, created_at, made_with)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+/// Changes nothing, and no row when whoever makes a token has lost its own meanwhile.
+const MAKER_HOLDS: &str = "UPDATE tokens SET account = account WHERE id = $1 AND revoked_at IS NULL
+    AND EXISTS (SELECT 1 FROM accounts a WHERE a.id = tokens.account AND a.disabled_at IS NULL)";
 const BY_HASH: &str =
     "SELECT t.id, t.account, t.hash, t.project, t.role, t.expires_at, t.revoked_at, t.created_at,
         t.last_used_at, t.made_with,
@@ -42,8 +45,8 @@ macro_rules! made_from {
 }
 const CHILDREN: &str = made_from!(
     "SELECT id, account, hash, project, role, expires_at, revoked_at, created_at, last_used_at, made_with FROM tokens
-    WHERE revoked_at IS NULL AND id <> $1 AND id IN ",
-    " ORDER BY id LIMIT $2"
+    WHERE revoked_at IS NULL AND id <> $1 AND id > $2 AND id IN ",
+    " ORDER BY id LIMIT $3"
 );
 const REVOKE_CHILDREN: &str =
     made_from!("UPDATE tokens SET revoked_at = $2 WHERE revoked_at IS NULL AND id <> $1 AND id IN ", "");
@@ -105,10 +108,10 @@ pub(super) fn decode_authority(row: &Row) -> Result<Authority, StoreError> {
 }
 
 impl Ledger {
-    /// Adds a token.
+    /// Adds a token, while the one that it is made with is in force.
     ///
     /// # Errors
-    /// [`LedgerError::NotFound`] when its account or project does not exist, and the store's.
+    /// [`LedgerError::Conflict`] when that is revoked or its account disabled, [`LedgerError::NotFound`] when its account or project does not exist, and the store's.
     pub async fn add_token(&self, token: &Token) -> Result<(), LedgerError> {
         let values = params![
             token.id,
@@ -121,7 +124,9 @@ impl Ledger {
             token.created_at,
             token.made_with,
         ];
-        let added = self.authorise(vec![Statement::one(ADD, values)]).await;
+        let maker = token.made_with.map(|maker| Statement::one(MAKER_HOLDS, params![maker]));
+        let script = maker.into_iter().chain([Statement::one(ADD, values)]).collect();
+        let added = self.authorise(script).await;
         added.map_err(|refused| refused.adding("token", "account or project"))
     }
 
@@ -164,19 +169,26 @@ impl Ledger {
         self.db.execute(Statement::any(TOUCH, params![id, at])).await.map(|_| ())
     }
 
-    /// The tokens in force that were made with this one, with those, and so on; `limit` at most.
+    /// The tokens in force that were made with this one, with those, and so on, by age.
     ///
     /// # Errors
     /// The store's.
-    pub async fn tokens_made_from(&self, id: TokenId, limit: u32) -> Result<Vec<Token>, StoreError> {
-        let rows = self.db.fetch(CHILDREN, params![id, i64::from(limit)]).await?;
-        rows.iter().map(decode).collect()
+    pub async fn tokens_made_from(
+        &self,
+        id: TokenId,
+        after: Option<TokenId>,
+        limit: u32,
+    ) -> Result<Page<Token, TokenId>, StoreError> {
+        let after = after.map_or_else(String::new, |id| id.to_string());
+        let rows = self.db.fetch(CHILDREN, params![id, after, one_more(limit)]).await?;
+        Page::read(&rows, limit, decode, |row| row.parse("id"))
     }
 
-    /// Revokes a token; `with_children`: also all that were made with it, with those, and so on.
+    /// Revokes a token; `with_children`: also all that were made with it, with those, and so on, whether or not it is in
+    /// force itself.
     ///
     /// # Errors
-    /// [`LedgerError::NotFound`] when there is none in force, [`LedgerError::LastToken`] when an administrator would have
+    /// [`LedgerError::NotFound`] when there is none in force and its children are not asked for, [`LedgerError::LastToken`] when an administrator would have
     /// no unlimited token left that does not end, and the store's.
     pub async fn revoke_token(
         &self,
@@ -184,10 +196,14 @@ impl Ledger {
         at: Micros,
         with_children: bool,
     ) -> Result<(), LedgerError> {
-        let mut script = vec![Statement::one(REVOKE, params![id, at])];
-        script.extend(with_children.then(|| Statement::any(REVOKE_CHILDREN, params![id, at])));
+        let values = || params![id, at];
+        let mut script = if with_children {
+            vec![Statement::any(REVOKE, values()), Statement::any(REVOKE_CHILDREN, values())]
+        } else {
+            vec![Statement::one(REVOKE, values())]
+        };
         let last = script.len();
-        script.push(Statement::one(A_WAY_IN_IS_LEFT, params![id, at]));
+        script.push(Statement::one(A_WAY_IN_IS_LEFT, values()));
         self.authorise(script).await.map_err(|refused| {
             if matches!(refused, Refused::Guard(statement) if statement == last) {
                 LedgerError::LastToken

@@ -158,6 +158,11 @@ async fn a_tokens_authority_is_judged_as_it_stands(world: World) {
     assert_eq!(ledger.token(world.token).await.unwrap().unwrap().last_used_at, Some(at(4)));
     ledger.disable_account(world.account, at(4)).await.unwrap();
     assert!(!ledger.authority([7; 32]).await.unwrap().unwrap().holds(at(5)));
+    let made = Token { id: TokenId::new(uuid()), hash: [2; 32], made_with: Some(token.id), ..token.clone() };
+    let refused = ledger.add_token(&made).await;
+    assert_eq!(refused, Err(LedgerError::Conflict("token")), "what it is made with is revoked");
+    let of_disabled = Token { made_with: Some(world.token), ..made };
+    assert_eq!(ledger.add_token(&of_disabled).await, Err(LedgerError::Conflict("token")));
     let stranger =
         Token { id: TokenId::new(uuid()), account: AccountId::new(uuid()), hash: [1; 32], ..token };
     assert_eq!(ledger.add_token(&stranger).await, Err(LedgerError::NotFound("account or project")));

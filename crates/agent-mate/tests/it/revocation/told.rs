@@ -2,13 +2,15 @@
 //! change of two things is one change.
 
 use super::{Ann, revoke};
-use crate::harness::{Store, World, id, items, on_both_stores};
+use crate::harness::{Request, Store, World, id, items, on_both_stores};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 on_both_stores!(
     g07_who_revokes_is_told_what_was_in_flight,
     two_revokes_at_once_leave_the_administrator_a_token,
     a_token_goes_with_those_that_were_made_with_it_when_that_is_asked,
+    g07_what_is_being_revoked_makes_no_token_that_stays,
     a_project_is_set_whole_or_not_at_all,
 );
 
@@ -69,11 +71,49 @@ fn a_token_goes_with_those_that_were_made_with_it_when_that_is_asked(store: Stor
     let gone = world.ok(&["token", "revoke", &id(&parent), "--with-children"]);
     assert_eq!(gone["also_revoked"], json!([child["id"], grandchild["id"]]), "{gone}");
     assert_eq!((state(&child), state(&grandchild)), (json!("revoked"), json!("revoked")));
+    // Also when it was revoked by itself before.
+    let parent = world.ok(&["token", "add"]);
+    let child = made(&parent["token"]);
+    world.ok(&["token", "revoke", &id(&parent)]);
+    assert_eq!(state(&child), json!("active"));
+    let gone = world.ok(&["token", "revoke", &id(&parent), "--with-children"]);
+    assert_eq!(gone["also_revoked"], json!([child["id"]]), "{gone}");
+    assert_eq!(state(&child), json!("revoked"));
     // The whole of it is refused where it would lock the administrator out.
     let mine = items(&world.ok(&["token", "list"]))[0].clone();
     let under = world.ok(&["token", "add"]);
     assert_eq!(world.cli(&["token", "revoke", &id(&mine), "--with-children"]).code, 4);
     assert_eq!((state(&mine), state(&under)), (json!("active"), json!("active")));
+}
+
+/// A token that makes others as fast as it can leaves none behind.
+fn g07_what_is_being_revoked_makes_no_token_that_stays(store: Store) {
+    let world = World::new(store);
+    for _ in 0..8 {
+        let parent = world.ok(&["token", "add"]);
+        let secret = parent["token"].as_str().expect("a secret").to_owned();
+        let post = |token: &str, target: &str, body| {
+            world.send(&Request { token, method: "POST", target, headers: &[], body: Some(body) }).status
+        };
+        let begun = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while post(&secret, "/api/v1/tokens", "{}") == 201 {
+                        begun.store(true, Ordering::Relaxed);
+                    }
+                });
+            }
+            crate::harness::until("a token is made", || begun.load(Ordering::Relaxed).then_some(()));
+            let revoke = format!("/api/v1/tokens/{}/revoke", id(&parent));
+            assert_eq!(post(&world.own_token(), &revoke, r#"{"with_children":true}"#), 200);
+        });
+        let left = items(&world.ok(&["token", "list", "--limit", "500"]))
+            .into_iter()
+            .filter(|token| token["made_with"] == parent["id"] && token["state"] == "active")
+            .count();
+        assert_eq!(left, 0);
+    }
 }
 
 fn a_project_is_set_whole_or_not_at_all(store: Store) {
