@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 const ABOUT: &str = "\
 Every request carries `Authorization: Bearer TOKEN`, on the Unix socket too. Bodies are JSON and read strictly: a field that is not \
 known is refused. Refusals are problem documents (RFC 9457) with a stable `code`. Lists are paged: give `next` back as `cursor`. \
-Times are RFC 3339 in UTC. A POST with an `Idempotency-Key` is done once and answered as the first time; a secret is shown once.";
+Times are RFC 3339 in UTC. A POST that takes an `Idempotency-Key` is done once with it and answered as the first time; a secret is shown once.";
 
 /// The nouns, in the order of the page.
 const TAGS: &[(&str, &str)] = &[
